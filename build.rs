@@ -1,0 +1,19 @@
+//! Generates the contract's code and descriptor set from `proto/`.
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+const FILES: [&str; 3] =
+    ["socialgraph/v1/errors.proto", "socialgraph/v1/social_graph.proto", "socialgraph/admin/v1/admin.proto"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=proto");
+
+    let mut compiler = protox::Compiler::new(["proto"])?;
+    compiler.include_imports(true).include_source_info(true).open_files(FILES)?;
+
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("descriptor.bin"), compiler.encode_file_descriptor_set())?;
+    tonic_prost_build::configure().bytes(".").compile_fds(compiler.file_descriptor_set())?;
+    Ok(())
+}

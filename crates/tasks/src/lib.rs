@@ -1,0 +1,121 @@
+//! Background work under supervision: no orphan tasks, and none that dies unseen.
+
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::FutureExt;
+use tokio::time::timeout;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The background tasks of a process. Clones share the same tasks.
+///
+/// A task runs until the token is cancelled. One that ends earlier, or panics, is *dead*: it is logged at ERROR, counted
+/// in `socialgraph_tasks_dead_total` and takes readiness away for the rest of the process's life.
+#[derive(Clone, Default)]
+pub struct Tasks {
+    tracker: TaskTracker,
+    token: CancellationToken,
+    dead: Arc<Mutex<BTreeSet<&'static str>>>,
+}
+
+impl Tasks {
+    /// No tasks yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a task that runs until [`Tasks::token`] is cancelled.
+    pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let this = self.clone();
+        let supervised = async move {
+            let outcome = AssertUnwindSafe(task).catch_unwind().await;
+            if let Err(panic) = &outcome {
+                this.bury(name, &panic_message(panic.as_ref()));
+            } else if !this.token.is_cancelled() {
+                this.bury(name, "ended");
+            }
+        };
+        #[expect(clippy::disallowed_methods, reason = "the one place that may spawn")]
+        let _handle = self.tracker.spawn(supervised);
+    }
+
+    /// Starts a piece of work that ends by itself, such as one batch. A panic in it counts as a dead task.
+    pub fn spawn_once(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let this = self.clone();
+        let supervised = async move {
+            if let Err(panic) = AssertUnwindSafe(work).catch_unwind().await {
+                this.bury(name, &panic_message(panic.as_ref()));
+            }
+        };
+        #[expect(clippy::disallowed_methods, reason = "the one place that may spawn")]
+        let _handle = self.tracker.spawn(supervised);
+    }
+
+    /// Cancelled when the tasks are to end.
+    pub fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// The names of tasks that ended or panicked before they were told to.
+    pub fn dead(&self) -> Vec<&'static str> {
+        self.lock_dead().iter().copied().collect()
+    }
+
+    /// Cancels the token and waits for the tasks to end, for at most `limit`. Returns whether all did.
+    pub async fn shutdown(&self, limit: Duration) -> bool {
+        self.token.cancel();
+        self.tracker.close();
+        timeout(limit, self.tracker.wait()).await.is_ok()
+    }
+
+    fn bury(&self, name: &'static str, cause: &str) {
+        tracing::error!(task = name, cause, "background task died");
+        metrics::counter!("socialgraph_tasks_dead_total", "task" => name).increment(1);
+        self.lock_dead().insert(name);
+    }
+
+    fn lock_dead(&self) -> std::sync::MutexGuard<'_, BTreeSet<&'static str>> {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The text of a caught panic, for the log.
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic without a message".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_ends_or_panics_is_dead_and_one_that_is_told_to_end_is_not() {
+        let tasks = Tasks::new();
+        tasks.spawn("ends", async {});
+        tasks.spawn("panics", async { panic!("boom") });
+        let token = tasks.token().clone();
+        tasks.spawn("stays", async move { token.cancelled().await });
+        while tasks.dead().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        assert!(tasks.shutdown(Duration::from_secs(5)).await);
+        assert_eq!(tasks.dead(), ["ends", "panics"]);
+    }
+
+    #[tokio::test]
+    async fn shutdown_gives_up_after_its_limit() {
+        let tasks = Tasks::new();
+        tasks.spawn("deaf", std::future::pending());
+        assert!(!tasks.shutdown(Duration::from_millis(1)).await);
+    }
+}
