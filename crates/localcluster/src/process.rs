@@ -34,7 +34,8 @@ exec 3<&0 </dev/null
     if [ -z "$remove" ]; then
         kill -TERM $$
         tries=0
-        while [ $tries -lt 50 ] && kill -0 $$; do
+        # A dead process that nobody has waited for can be signalled, but has no executable.
+        while [ $tries -lt 50 ] && kill -0 $$ && { [ ! -d /proc/$$ ] || [ -e /proc/$$/exe ]; }; do
             sleep 0.1
             tries=$((tries + 1))
         done
