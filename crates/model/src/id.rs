@@ -14,6 +14,9 @@ pub struct UserId(i64);
 pub struct InvalidUserId(pub i64);
 
 impl UserId {
+    /// The least id.
+    pub const MIN: Self = Self(1);
+
     /// Checks an id from outside.
     pub const fn new(id: i64) -> Result<Self, InvalidUserId> {
         if id > 0 { Ok(Self(id)) } else { Err(InvalidUserId(id)) }
