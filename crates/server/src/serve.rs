@@ -1,0 +1,223 @@
+//! A server's life: bind, serve, drain.
+
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use socialgraph::FILE_DESCRIPTOR_SET;
+use tasks::Tasks;
+use tokio::{
+    net::TcpListener,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tonic::{
+    service::Routes,
+    transport::{self, server::TcpIncoming},
+};
+use tower::Layer as _;
+
+use crate::{admin, config::Config, health, readiness::Readiness, rpc::RpcLayer, telemetry::MetricsHandle};
+
+/// Between samples a histogram keeps every value; at 100,000 calls a second, 5 s are some megabytes.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long background tasks may take to end: release leases, finish a batch.
+const TASKS_LIMIT: Duration = Duration::from_secs(5);
+
+/// The headers of one request, in bytes. A caller with more gets HTTP 431.
+const MAX_HEADER_BYTES: u32 = 16 * 1024;
+
+/// Of the connection age, in parts of it, either way: servers started together don't lose their connections together.
+const AGE_JITTER: f64 = 0.1;
+
+/// What a server is made of.
+pub struct Parts {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// The services, with their limits on messages and their compression set.
+    pub routes: Routes,
+    /// Whether to get traffic; its store is watched by the caller.
+    pub readiness: Readiness,
+    /// The background tasks of the server and of its services. The server ends them last.
+    pub tasks: Tasks,
+    /// What `/metrics` shows.
+    pub metrics: MetricsHandle,
+}
+
+/// Why a server doesn't serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// An address could not be bound.
+    #[error("cannot listen at {address} ({key}): {cause}")]
+    Bind {
+        /// The setting that holds the address.
+        key: &'static str,
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The descriptors of the contract could not be read.
+    #[error("reflection: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// Serving ended with an error.
+    #[error("serving ended: {0}")]
+    Transport(#[from] transport::Error),
+    /// Serving ended without being told to.
+    #[error("serving ended early")]
+    Early,
+}
+
+/// A server with its ports bound.
+pub struct Server {
+    parts: Parts,
+    grpc: TcpListener,
+    admin: TcpListener,
+    addresses: Addresses,
+}
+
+/// Where a server listens; with the ports that the system chose for port 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// gRPC.
+    pub grpc: SocketAddr,
+    /// The admin port.
+    pub admin: SocketAddr,
+}
+
+impl Server {
+    /// Binds both ports.
+    ///
+    /// # Errors
+    ///
+    /// A port that is taken or not allowed.
+    pub async fn bind(parts: Parts) -> Result<Self, ServeError> {
+        let (grpc, grpc_address) = bind("listen", parts.config.listen).await?;
+        let (admin, admin_address) = bind("admin-listen", parts.config.admin_listen).await?;
+        let addresses = Addresses { grpc: grpc_address, admin: admin_address };
+        Ok(Self { parts, grpc, admin, addresses })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Serves until `shutdown`, then drains: NOT_SERVING, `server.drain-delay`, no new calls, calls in progress end
+    /// within `server.drain-limit`, background tasks end.
+    ///
+    /// # Errors
+    ///
+    /// If serving ends before `shutdown`.
+    pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
+        let Self { parts: Parts { config, routes, readiness, tasks, metrics }, grpc, admin, addresses } = self;
+        spawn_upkeep(&tasks, metrics.clone());
+        spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));
+        let (mut watches, health_service) = health::follow(&readiness, &tasks).await;
+        let routes = with_reflection(routes.add_service(health_service))?.prepare();
+
+        let goaway = CancellationToken::new();
+        let incoming =
+            TcpIncoming::from(grpc).with_nodelay(Some(true)).with_keepalive(Some(config.server.keepalive_interval));
+        let mut serving = pin!(transport_of(&config).serve_with_incoming_shutdown(
+            RpcLayer::new(&config.limits).layer(routes),
+            incoming,
+            goaway.clone().cancelled_owned(),
+        ));
+        tracing::info!(grpc = %addresses.grpc, admin = %addresses.admin, "serving");
+        tokio::select! {
+            ended = &mut serving => return Err(ended.err().map_or(ServeError::Early, Into::into)),
+            () = shutdown.cancelled() => {}
+        }
+
+        tracing::info!("draining");
+        readiness.drain();
+        watches.not_serving().await;
+        tokio::select! {
+            ended = &mut serving => return Err(ended.err().map_or(ServeError::Early, Into::into)),
+            () = sleep(config.server.drain_delay) => {}
+        }
+        goaway.cancel();
+        watches.end().await;
+        // tonic waits for every connection, however long its peer keeps it.
+        match timeout(config.server.drain_limit, serving).await {
+            Ok(ended) => ended?,
+            Err(_) => tracing::warn!("calls in progress were cut off at the drain limit"),
+        }
+        if !tasks.shutdown(TASKS_LIMIT).await {
+            tracing::warn!("some background tasks did not end in time");
+        }
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+async fn bind(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let error = |cause| ServeError::Bind { key, address, cause };
+    let listener = TcpListener::bind(address).await.map_err(error)?;
+    let bound = listener.local_addr().map_err(error)?;
+    Ok((listener, bound))
+}
+
+fn spawn_upkeep(tasks: &Tasks, metrics: MetricsHandle) {
+    let token = tasks.token().clone();
+    tasks.spawn("metrics-upkeep", async move {
+        let mut ticks = interval(UPKEEP_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let forever = async {
+            loop {
+                ticks.tick().await;
+                metrics.upkeep();
+            }
+        };
+        token.run_until_cancelled(forever).await.unwrap_or(())
+    });
+}
+
+fn spawn_admin(tasks: &Tasks, listener: TcpListener, router: axum::Router) {
+    let token = tasks.token().clone();
+    tasks.spawn("admin-port", async move {
+        if let Err(error) = admin::serve(listener, router, token).await {
+            tracing::error!(%error, "admin port");
+        }
+    });
+}
+
+/// Both versions of reflection, since clients of before 2023 ask for v1alpha only, with what errors and health need to be
+/// printed by such clients.
+fn with_reflection(routes: Routes) -> Result<Routes, tonic_reflection::server::Error> {
+    let builder = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
+}
+
+/// HTTP/2 as configured. No grace is set for the connection age: with one, tonic 0.14.9 sends no GOAWAY and cuts calls.
+fn transport_of(config: &Config) -> transport::Server {
+    let server = transport::Server::builder()
+        .max_concurrent_streams(config.limits.max_streams_per_connection)
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
+        .http2_keepalive_interval(Some(config.server.keepalive_interval))
+        .http2_keepalive_timeout(Some(config.server.keepalive_timeout));
+    let age = config.server.max_connection_age;
+    if age.is_zero() { server } else { server.max_connection_age(jittered(age)) }
+}
+
+fn jittered(age: Duration) -> Duration {
+    age.mul_f64(rand::random_range(1.0 - AGE_JITTER..=1.0 + AGE_JITTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_age_varies_by_a_tenth() {
+        for _ in 0..1000 {
+            let age = jittered(Duration::from_secs(100));
+            assert!((90..=110).contains(&age.as_secs()), "{age:?}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The subscriber: log records to a writer, spans of calls to OpenTelemetry.
+
+use std::io::{IsTerminal as _, stderr};
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt as _, registry::LookupSpan,
+};
+
+use crate::config::{Log, LogFormat};
+
+/// The target of the span of each call.
+pub const RPC_TARGET: &str = "socialgraph::rpc";
+
+/// The subscriber that `log` asks for. Without `traces`, the span of a call is disabled and costs next to nothing.
+pub fn subscriber<W>(log: &Log, traces: Option<&SdkTracerProvider>, writer: W) -> impl Subscriber + Send + Sync + use<W>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let otel = traces.map(|provider| {
+        tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer("socialgraph"))
+            .with_location(false)
+            .with_threads(false)
+            .with_target(false)
+            .with_tracked_inactivity(false)
+            .with_filter(filter_fn(is_ours))
+    });
+    tracing_subscriber::registry().with(otel).with(records(log, writer))
+}
+
+/// Spans of calls only. The exporter is itself a client of h2 and tonic, whose spans would feed back; and a call's events
+/// would grow the span of a long stream without end.
+fn is_ours(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span() && metadata.target() == RPC_TARGET
+}
+
+fn records<S, W>(log: &Log, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // The configuration has checked the filter; what it could not check is left out.
+    let filter = EnvFilter::builder().parse_lossy(&log.filter);
+    // Formatting the span's fields for every call would cost more than the call itself.
+    let no_call_spans = filter_fn(|metadata| !(metadata.is_span() && metadata.target() == RPC_TARGET));
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
+    match log.format {
+        LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).with_filter(no_call_spans).boxed(),
+        LogFormat::Auto if !stderr().is_terminal() => {
+            layer.json().flatten_event(true).with_filter(filter).with_filter(no_call_spans).boxed()
+        }
+        LogFormat::Text | LogFormat::Auto => {
+            let colours = stderr().is_terminal();
+            layer.with_ansi(colours).with_filter(filter).with_filter(no_call_spans).boxed()
+        }
+    }
+}

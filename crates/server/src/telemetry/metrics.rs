@@ -1,0 +1,241 @@
+//! Metrics: the table of all that the process records, and the recorder.
+
+use std::{fmt::Write as _, sync::OnceLock};
+
+use metrics::Unit;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// Calls. From the price of an empty call to the default deadline, denser where a healthy call ends (0.5 to 25 ms).
+const CALL_SECONDS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Redis commands. From a local round trip to the default command timeout; 2 ms is what a command may block Redis.
+const COMMAND_SECONDS: &[f64] = &[0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0];
+
+/// What a metric is to Prometheus.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts values by the buckets given, by their upper bounds.
+    Histogram(&'static [f64]),
+}
+
+/// A metric that the process records.
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// What it counts.
+    pub unit: Unit,
+    /// The keys of its labels. Values come from fixed sets, never from a caller.
+    pub labels: &'static [&'static str],
+    /// What it tells.
+    pub doc: &'static str,
+}
+
+const fn metric(
+    name: &'static str,
+    kind: Kind,
+    unit: Unit,
+    labels: &'static [&'static str],
+    doc: &'static str,
+) -> Metric {
+    Metric { name, kind, unit, labels, doc }
+}
+
+use Kind::{Counter, Gauge, Histogram};
+use Unit::{Count, Seconds};
+
+/// Duration of calls.
+pub const RPC_DURATION: &str = "socialgraph_rpc_duration_seconds";
+/// Calls in progress.
+pub const RPC_IN_FLIGHT: &str = "socialgraph_rpc_in_flight";
+/// Calls refused for overload.
+pub const RPC_SHED: &str = "socialgraph_rpc_shed_total";
+/// Panics in calls.
+pub const RPC_PANICS: &str = "socialgraph_rpc_panics_total";
+
+/// Every metric, in the order of the documentation.
+pub const METRICS: &[Metric] = &[
+    metric(
+        RPC_DURATION,
+        Histogram(CALL_SECONDS),
+        Seconds,
+        &["method", "code"],
+        "Duration of calls from their first byte to the end of their answer, refused ones included. Its count is the \
+         rate; code other than OK is the error rate. A method the server doesn't have is `_OTHER`.",
+    ),
+    metric(RPC_IN_FLIGHT, Gauge, Count, &[], "Calls in progress, health and reflection included."),
+    metric(RPC_SHED, Counter, Count, &["method"], "Calls refused because too many were in progress."),
+    metric(RPC_PANICS, Counter, Count, &["method"], "Calls that panicked. Each one is a bug."),
+    metric(
+        "socialgraph_tasks_dead_total",
+        Counter,
+        Count,
+        &["task"],
+        "Background tasks that ended before they were told to. The server is not ready any more and must be restarted.",
+    ),
+    metric(
+        "socialgraph_redis_command_duration_seconds",
+        Histogram(COMMAND_SECONDS),
+        Seconds,
+        &["command", "node"],
+        "Duration of commands to Redis, seen from here, waiting included.",
+    ),
+    metric("socialgraph_redis_errors_total", Counter, Count, &["kind"], "Commands that failed, after all retries."),
+    metric("socialgraph_redis_retries_total", Counter, Count, &["kind"], "Repetitions of commands, by their cause."),
+    metric("socialgraph_redis_in_flight", Gauge, Count, &["node"], "Commands sent or waiting to be sent."),
+    metric(
+        "socialgraph_redis_client_replaced_total",
+        Counter,
+        Count,
+        &[],
+        "Redis clients given up for new ones, because they did not recover.",
+    ),
+    metric(
+        "socialgraph_follow_noop_total",
+        Counter,
+        Count,
+        &["kind"],
+        "Repeated follows and unfollows of nothing (kind: follow, unfollow). They mean a client out of step.",
+    ),
+    metric(
+        "socialgraph_relay_lag_seconds",
+        Gauge,
+        Seconds,
+        &[],
+        "Age of the oldest change whose other half is pending.",
+    ),
+    metric(
+        "socialgraph_relay_replayed_total",
+        Counter,
+        Count,
+        &["kind"],
+        "Halves of changes that the relay completed in place of the call that made them.",
+    ),
+    metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
+    metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
+    metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
+];
+
+/// Renders the metrics. Clones render the same.
+#[derive(Clone)]
+pub struct MetricsHandle(PrometheusHandle);
+
+impl MetricsHandle {
+    /// The metrics in Prometheus' text format.
+    pub fn render(&self) -> String {
+        self.0.render()
+    }
+
+    /// Moves recorded values into their buckets. Until then, or a render, they take memory; call it every few seconds.
+    pub fn upkeep(&self) {
+        self.0.run_upkeep();
+    }
+}
+
+/// Installs the recorder for the process, or gives the one that is installed.
+pub fn install() -> MetricsHandle {
+    static HANDLE: OnceLock<MetricsHandle> = OnceLock::new();
+    HANDLE.get_or_init(build).clone()
+}
+
+fn build() -> MetricsHandle {
+    let builder = METRICS.iter().fold(PrometheusBuilder::new(), |builder, metric| match metric.kind {
+        Counter | Gauge => builder,
+        Histogram(bounds) => with_buckets(builder, metric.name, bounds),
+    });
+    let recorder = builder.build_recorder();
+    let handle = MetricsHandle(recorder.handle());
+    if metrics::set_global_recorder(recorder).is_err() {
+        // Metrics of this process go elsewhere then, and ours stay empty.
+        tracing::warn!("another metrics recorder was installed already");
+    }
+    METRICS.iter().for_each(describe);
+    handle
+}
+
+fn with_buckets(builder: PrometheusBuilder, name: &str, bounds: &[f64]) -> PrometheusBuilder {
+    match builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds) {
+        Ok(builder) => builder,
+        // Only for an empty list of buckets, and ours are constants.
+        Err(error) => unreachable!("buckets of {name}: {error}"),
+    }
+}
+
+fn describe(metric: &Metric) {
+    match metric.kind {
+        Counter => {
+            metrics::describe_counter!(metric.name, metric.unit, metric.doc);
+            if metric.labels.is_empty() {
+                // Shows 0 from the start, so that its first increase is seen by `rate`.
+                metrics::counter!(metric.name).absolute(0);
+            }
+        }
+        Gauge => metrics::describe_gauge!(metric.name, metric.unit, metric.doc),
+        Histogram(_) => metrics::describe_histogram!(metric.name, metric.unit, metric.doc),
+    }
+}
+
+/// The text of `docs/metrics.md`.
+pub fn reference() -> String {
+    let mut text = "\
+# Metrics
+
+<!-- Generated by `socialgraph metrics-reference`. Edit crates/server/src/telemetry/metrics.rs instead. -->
+
+Served at `/metrics` of the admin port, in Prometheus' text format. Labels take values from fixed sets.
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
+"
+    .to_owned();
+    for Metric { name, kind, labels, doc, .. } in METRICS {
+        let labels = labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+        let kind = match kind {
+            Counter => "counter".to_owned(),
+            Gauge => "gauge".to_owned(),
+            Histogram(bounds) => format!("histogram, buckets {bounds:?}"),
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| `{name}` | {kind} | {labels} | {doc} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_in_docs_is_the_generated_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        assert!(
+            fs::read_to_string(path).unwrap_or_default() == reference(),
+            "docs/metrics.md is out of date; run: cargo run --release --bin socialgraph -- metrics-reference > \
+             docs/metrics.md"
+        );
+    }
+
+    #[test]
+    fn names_say_what_they_count() {
+        for Metric { name, kind, unit, .. } in METRICS {
+            assert!(name.starts_with("socialgraph_"));
+            assert_eq!(matches!(kind, Counter), name.ends_with("_total"), "{name}");
+            assert_eq!(matches!(unit, Seconds), name.ends_with("_seconds"), "{name}");
+        }
+    }
+
+    #[test]
+    fn several_servers_share_the_recorder() {
+        let (first, second) = (install(), install());
+        metrics::gauge!("socialgraph_settle_queue").set(7.0);
+        assert!(first.render().contains("socialgraph_settle_queue 7"));
+        assert!(second.render().contains("socialgraph_settle_queue 7"));
+    }
+}
