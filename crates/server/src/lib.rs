@@ -1,1 +1,3 @@
-//! placeholder
+//! The server and the command line of socialgraph.
+
+pub mod cli;
