@@ -68,6 +68,7 @@ impl Graph {
             for (question, answer) in questions.iter().zip(answers.by_ref()) {
                 found.learn(question, answer?);
             }
+            found.entries = found.entries.filter(|_| found.encoding.is_some());
             inspected.push(found);
         }
         Ok(InspectedUser {

@@ -16,9 +16,7 @@ pub(super) async fn import(
 ) -> Result<ImportEdgesResponse, Status> {
     let broken = Mutex::new(None);
     let rows = rows
-        .map(|row| {
-            row.map_err(|error| *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error)).ok()
-        })
+        .map(|row| row.map_err(|error| *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error)).ok())
         .take_while(|row| std::future::ready(row.is_some()))
         .filter_map(|row| std::future::ready(row.map(check)));
     let summary = graph.import(rows, deadline).await.map_err(status)?;

@@ -13,7 +13,7 @@ use socialgraph::{admin::v1::admin_server::AdminServer, v1::social_graph_server:
 use tonic::{Request, codec::CompressionEncoding, service::Routes};
 
 /// The services of a graph. `max_message_bytes` bounds each request message.
-pub fn routes(graph: Graph, max_message_bytes: usize) -> Routes {
+pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> Routes {
     let api = Api { graph };
     macro_rules! bounded {
         ($server:ident) => {

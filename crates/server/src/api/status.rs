@@ -13,9 +13,7 @@ const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
 pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
-        ServiceError::FollowLimit { .. } => {
-            with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None)
-        }
+        ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
         }
