@@ -2,7 +2,7 @@
 
 /// Messages, client and server of the relationship graph.
 pub mod v1 {
-    #![expect(missing_docs, clippy::all, reason = "generated")]
+    #![expect(clippy::allow_attributes, clippy::allow_attributes_without_reason, reason = "generated")]
     tonic::include_proto!("socialgraph.v1");
 }
 
@@ -10,7 +10,7 @@ pub mod v1 {
 pub mod admin {
     /// Version 1.
     pub mod v1 {
-        #![expect(missing_docs, clippy::all, reason = "generated")]
+        #![expect(clippy::allow_attributes, clippy::allow_attributes_without_reason, reason = "generated")]
         tonic::include_proto!("socialgraph.admin.v1");
     }
 }

@@ -1,1 +1,18 @@
-//! placeholder
+//! What the product's words mean: users, edges, versions, times, positions, tokens, limits. No I/O.
+
+mod deadline;
+mod edge;
+mod id;
+pub mod limits;
+mod position;
+mod time;
+mod token;
+mod version;
+
+pub use deadline::Deadline;
+pub use edge::{Edge, SelfReference};
+pub use id::{InvalidUserId, UserId};
+pub use position::{Entry, Order, Window};
+pub use time::{InvalidTime, Micros};
+pub use token::{InvalidToken, TokenKey, TokenKind};
+pub use version::Version;

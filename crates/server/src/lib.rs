@@ -1,7 +1,12 @@
-//! The socialgraph server: configuration, telemetry, the RPC layer, health, the admin port and the process's life.
+//! The server and the command line of socialgraph: gRPC services, configuration, telemetry, health, the process's life, and
+//! the client subcommands.
 
 pub mod admin;
+mod api;
+pub mod app;
+pub mod cli;
 pub mod config;
+pub mod dev;
 pub mod errors;
 pub mod health;
 pub mod readiness;

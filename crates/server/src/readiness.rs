@@ -81,6 +81,17 @@ impl Readiness {
         self.reasons().is_empty()
     }
 
+    /// Ends once the server is ready.
+    pub async fn ready(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.is_ready() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// Ends after a change of the store's state or of draining. A dead task makes no such change: ask now and then.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;

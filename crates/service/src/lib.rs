@@ -1,1 +1,24 @@
-//! placeholder
+//! What the product does: the graph of follows, and the work behind it. Knows neither gRPC nor Redis' client.
+
+mod common;
+mod counts;
+mod edges;
+mod error;
+mod graph;
+mod import;
+mod inspect;
+mod lease;
+mod lists;
+mod relay;
+mod settle;
+mod versions;
+
+pub use common::{Common, CommonOrder, CommonPage, CommonQuery};
+pub use counts::Counts;
+pub use edges::{Followed, Freshness, Unfollowed};
+pub use error::ServiceError;
+pub use graph::{Graph, GraphSettings, OpenError};
+pub use import::{ImportRow, ImportSummary, RowFault, RowProblem};
+pub use inspect::{InspectedKey, InspectedUser};
+pub use keyspace::List;
+pub use lists::{ListPage, ListQuery};

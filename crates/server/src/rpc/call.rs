@@ -11,7 +11,9 @@ use tokio::{
 use tonic::{Code, Status, body::Body};
 use tracing::Span;
 
-use super::{Shared, deadline::Deadline, method::Method, request_id, trace};
+use model::Deadline;
+
+use super::{Shared, method::Method, request_id, trace};
 use crate::errors;
 
 /// Counts a call as soon as it begins, and however it ends. One that is dropped was cancelled by its caller.
@@ -72,11 +74,11 @@ impl Call {
 
     /// Ends with the deadline. Registers no timer before it is first polled.
     pub(super) fn sleep(&self) -> Option<Sleep> {
-        self.deadline.map(|Deadline(at)| sleep_until(at.into()))
+        self.deadline.map(|deadline| sleep_until(deadline.instant().into()))
     }
 
     pub(super) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|Deadline(at)| at <= Instant::now())
+        self.deadline.is_some_and(Deadline::has_passed)
     }
 
     /// Notes a panic and gives the answer to it.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue};
+use model::Deadline;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
 
@@ -14,10 +15,6 @@ const HEADER: &str = "grpc-timeout";
 /// A caller that waits longer than this has no deadline that is worth the name.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The instant at which a call must be over. In the extensions of each request that has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadline(pub Instant);
-
 /// The deadline that the caller set by its header, at most [`LONGEST`] away, or else the default.
 ///
 /// # Errors
@@ -28,7 +25,7 @@ pub(super) fn of(headers: &HeaderMap, now: Instant, default: Option<Duration>) -
         None => default,
         Some(value) => Some(parse(value).ok_or_else(malformed)?.min(LONGEST)),
     };
-    Ok(timeout.map(|timeout| Deadline(now + timeout)))
+    Ok(timeout.map(|timeout| Deadline::at(now + timeout)))
 }
 
 /// The answer to a call whose deadline passed.

@@ -28,7 +28,7 @@ use tokio::sync::Semaphore;
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-pub use self::{body::CallBody, deadline::Deadline, future::CallFuture};
+pub use self::{body::CallBody, future::CallFuture};
 use self::{call::Call, method::Methods};
 use crate::{config::Limits, telemetry::metrics::RPC_IN_FLIGHT};
 

@@ -1,0 +1,235 @@
+use std::fmt::{self, Write};
+
+use bytes::Bytes;
+use model::UserId;
+use thiserror::Error;
+
+use crate::{
+    partition::{Partition, PartitionCount, Tag},
+    slot::Slot,
+};
+
+/// The hash tag of what belongs to the keyspace as a whole.
+const SHARED_TAG: &str = "000";
+
+/// A key of a keyspace, and its slot. Only [`Keyspace`] makes keys, so that the slot is right.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    bytes: Bytes,
+    slot: Slot,
+}
+
+impl Key {
+    /// The name as Redis sees it.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The name as Redis sees it, without a copy.
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
+    /// The slot that the name hashes to.
+    pub const fn slot(&self) -> Slot {
+        self.slot
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        String::from_utf8_lossy(&self.bytes).fmt(f)
+    }
+}
+
+/// One of the two lists that a user has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum List {
+    /// Whom the user follows.
+    Following,
+    /// Who follows the user.
+    Followers,
+}
+
+/// The names of all keys of one graph. Several keyspaces may share a Redis: another tenant, or another kind of relation.
+///
+/// A key is `<name>:{<hash tag>}:<kind>`, and for what belongs to one user `:<user id in decimal>` after it.
+#[derive(Clone, Debug)]
+pub struct Keyspace {
+    name: String,
+    count: PartitionCount,
+    tags: Box<[Tag]>,
+    shared: Slot,
+}
+
+/// A name that is not 1 to 32 characters of `a-z`, `0-9`, `_` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("must be 1 to 32 characters of a-z, 0-9, _ and -, not {0:?}")]
+pub struct InvalidName(pub String);
+
+impl Keyspace {
+    /// A keyspace: all its keys begin with `name`.
+    pub fn new(name: &str, count: PartitionCount) -> Result<Self, InvalidName> {
+        let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'_' | b'-');
+        if !(1..=32).contains(&name.len()) || !name.bytes().all(allowed) {
+            return Err(InvalidName(name.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), count, tags: count.tags(), shared: Slot::of(SHARED_TAG.as_bytes()) })
+    }
+
+    /// The number of partitions.
+    pub const fn partitions(&self) -> PartitionCount {
+        self.count
+    }
+
+    /// The partition of a user.
+    pub fn partition(&self, user: UserId) -> Partition {
+        self.count.partition(user)
+    }
+
+    /// A partition's hash tag, without braces.
+    pub fn hash_tag(&self, partition: Partition) -> String {
+        self.tag(partition).bytes.iter().map(|&byte| char::from(byte)).collect()
+    }
+
+    /// The slot of a partition.
+    pub fn slot(&self, partition: Partition) -> Slot {
+        self.tag(partition).slot
+    }
+
+    /// ZSET: followee -> time of following in microseconds.
+    pub fn following(&self, user: UserId) -> Key {
+        self.of_user("following", user)
+    }
+
+    /// ZSET: former followee -> version of the unfollow. Kept for 7 days.
+    pub fn left(&self, user: UserId) -> Key {
+        self.of_user("left", user)
+    }
+
+    /// ZSET: follower -> time of following in microseconds.
+    pub fn followers(&self, user: UserId) -> Key {
+        self.of_user("followers", user)
+    }
+
+    /// ZSET: former follower -> version of the removal. Kept for 1 hour.
+    pub fn gone(&self, user: UserId) -> Key {
+        self.of_user("gone", user)
+    }
+
+    /// The ZSET of one of a user's lists.
+    pub fn list(&self, list: List, user: UserId) -> Key {
+        match list {
+            List::Following => self.following(user),
+            List::Followers => self.followers(user),
+        }
+    }
+
+    /// STREAM: every change in a partition, in order.
+    pub fn log(&self, partition: Partition) -> Key {
+        self.of_partition("log", partition)
+    }
+
+    /// ZSET: version of a log entry whose other half may not be applied yet -> the same version.
+    pub fn pending(&self, partition: Partition) -> Key {
+        self.of_partition("pending", partition)
+    }
+
+    /// STRING: the last version given out in a partition.
+    pub fn clock(&self, partition: Partition) -> Key {
+        self.of_partition("clock", partition)
+    }
+
+    /// HASH: the format number, the number of partitions and the token key of the keyspace.
+    pub fn format(&self) -> Key {
+        self.of_keyspace("format")
+    }
+
+    /// ZSET: running instance -> when its lease expires, in milliseconds.
+    pub fn instances(&self) -> Key {
+        self.of_keyspace("instances")
+    }
+
+    fn tag(&self, partition: Partition) -> &Tag {
+        &self.tags[partition.index()]
+    }
+
+    fn of_user(&self, kind: &str, user: UserId) -> Key {
+        let mut key = self.of_tag(kind, self.tag(self.partition(user)));
+        let _infallible = write!(key.0, ":{user}");
+        key.finish()
+    }
+
+    fn of_partition(&self, kind: &str, partition: Partition) -> Key {
+        self.of_tag(kind, self.tag(partition)).finish()
+    }
+
+    fn of_keyspace(&self, kind: &str) -> Key {
+        let bytes = format!("{}:{{{SHARED_TAG}}}:{kind}", self.name).into();
+        Key { bytes, slot: self.shared }
+    }
+
+    fn of_tag(&self, kind: &str, tag: &Tag) -> UnfinishedKey {
+        const MOST_DIGITS: usize = 20;
+        let mut key = String::with_capacity(self.name.len() + kind.len() + 7 + MOST_DIGITS);
+        key.push_str(&self.name);
+        key.push_str(":{");
+        key.extend(tag.bytes.iter().map(|&byte| char::from(byte)));
+        key.push_str("}:");
+        key.push_str(kind);
+        UnfinishedKey(key, tag.slot)
+    }
+}
+
+struct UnfinishedKey(String, Slot);
+
+impl UnfinishedKey {
+    fn finish(self) -> Key {
+        Key { bytes: self.0.into(), slot: self.1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_keys() {
+        let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
+        let user = UserId::new(42).unwrap();
+        let partition = keys.partition(user);
+        let names = [
+            keys.following(user),
+            keys.left(user),
+            keys.followers(user),
+            keys.gone(user),
+            keys.log(partition),
+            keys.pending(partition),
+            keys.clock(partition),
+            keys.format(),
+            keys.instances(),
+        ];
+        let golden = [
+            "sg:{0x1}:following:42",
+            "sg:{0x1}:left:42",
+            "sg:{0x1}:followers:42",
+            "sg:{0x1}:gone:42",
+            "sg:{0x1}:log",
+            "sg:{0x1}:pending",
+            "sg:{0x1}:clock",
+            "sg:{000}:format",
+            "sg:{000}:instances",
+        ];
+        assert_eq!(names.map(|key| key.to_string()), golden);
+    }
+
+    #[test]
+    fn names_are_checked() {
+        for name in ["", "Sg", "s{g}", "s:g", "s g", "ü", &"a".repeat(33)] {
+            assert_eq!(Keyspace::new(name, PartitionCount::DEFAULT).unwrap_err(), InvalidName(name.to_owned()));
+        }
+        for name in ["sg", "a", "tenant-7_x", &"a".repeat(32)] {
+            assert!(Keyspace::new(name, PartitionCount::DEFAULT).is_ok());
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Bounds on what a call may ask for, as the contract states them.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+/// Entries of a page when the caller names no number.
+pub const DEFAULT_PAGE_SIZE: usize = 50;
+/// Most entries of a page.
+pub const MAX_PAGE_SIZE: usize = 500;
+/// Most targets of one `BatchIsFollowing`.
+pub const MAX_BATCH_TARGETS: usize = 1_000;
+/// Most users of one `BatchGetCounts`.
+pub const MAX_BATCH_COUNTS: usize = 200;
+/// Time budget of `CommonFollows` when the caller names none.
+pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(100);
+/// Largest time budget of `CommonFollows`.
+pub const MAX_TIME_BUDGET: Duration = Duration::from_secs(10);
+/// How far in the future a given time may lie: clocks differ.
+pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(10);
+/// Most bytes of `FollowRequest.source`.
+pub const MAX_SOURCE_BYTES: usize = 64;
+/// Most rows that an import names as faulty.
+pub const MAX_IMPORT_ERRORS: usize = 100;
+/// What `max_following` may be configured to. Above, probing a list would take a Redis primary too long.
+pub const MAX_FOLLOWING_RANGE: RangeInclusive<u32> = 1..=50_000;

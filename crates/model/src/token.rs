@@ -1,0 +1,172 @@
+use std::{fmt, hash::Hasher};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use siphasher::sip::SipHasher24;
+use thiserror::Error;
+
+use crate::{Entry, Micros, UserId, Version};
+
+/// Seals and opens the opaque tokens that callers carry: page tokens and consistency tokens.
+///
+/// A token is base64url of `format, kind, payload, checksum`. The checksum is SipHash-2-4 under a key of the keyspace, over
+/// all that and over what the token is bound to, so that an altered token does not open, nor one of another call or of
+/// other parameters, and so that every instance of the service opens what another sealed.
+#[derive(Clone)]
+pub struct TokenKey([u8; 16]);
+
+/// What a token is for. A token of one kind never opens as another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TokenKind {
+    /// A page of `ListFollowing`.
+    ListFollowing = 1,
+    /// A page of `ListFollowers`.
+    ListFollowers = 2,
+    /// A page of `CommonFollows`.
+    CommonFollows = 3,
+    /// A write that a read must see.
+    Consistency = 4,
+}
+
+/// A token that was altered, or is of another kind, other parameters or another format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the token was altered or belongs to another request")]
+pub struct InvalidToken;
+
+const FORMAT: u8 = 1;
+const CHECKSUM_BYTES: usize = 8;
+const HEADER_BYTES: usize = 2;
+
+impl TokenKey {
+    /// A key. All instances that serve a keyspace use the same.
+    pub const fn new(key: [u8; 16]) -> Self {
+        Self(key)
+    }
+
+    /// A page token: the next page starts after `last`.
+    pub fn seal_page(&self, kind: TokenKind, parameters: &[i64], last: Entry) -> String {
+        let mut payload = [0; 16];
+        payload[..8].copy_from_slice(&last.at.get().to_be_bytes());
+        payload[8..].copy_from_slice(&last.user.get().to_be_bytes());
+        self.seal(kind, parameters, payload)
+    }
+
+    /// The entry after which the page starts.
+    pub fn open_page(&self, kind: TokenKind, parameters: &[i64], token: &str) -> Result<Entry, InvalidToken> {
+        let (at, user) = split(self.open::<16>(kind, parameters, token)?);
+        let at = Micros::new(at).map_err(|_| InvalidToken)?;
+        let user = UserId::new(user.cast_signed()).map_err(|_| InvalidToken)?;
+        Ok(Entry { at, user })
+    }
+
+    /// A consistency token: names the write with `version` in `partition`.
+    pub fn seal_consistency(&self, partition: u16, version: Version) -> String {
+        let mut payload = [0; 16];
+        payload[..8].copy_from_slice(&version.0.to_be_bytes());
+        payload[8..].copy_from_slice(&u64::from(partition).to_be_bytes());
+        self.seal(TokenKind::Consistency, &[], payload)
+    }
+
+    /// The partition and version of the write that a token names.
+    pub fn open_consistency(&self, token: &str) -> Result<(u16, Version), InvalidToken> {
+        let (version, partition) = split(self.open::<16>(TokenKind::Consistency, &[], token)?);
+        Ok((u16::try_from(partition).map_err(|_| InvalidToken)?, Version(version)))
+    }
+
+    fn seal<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], payload: [u8; N]) -> String {
+        let mut token = Vec::with_capacity(HEADER_BYTES + N + CHECKSUM_BYTES);
+        token.extend([FORMAT, kind as u8]);
+        token.extend(payload);
+        token.extend(self.checksum(bound_to, &token));
+        URL_SAFE_NO_PAD.encode(token)
+    }
+
+    fn open<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], token: &str) -> Result<[u8; N], InvalidToken> {
+        if token.len() > 2 * (HEADER_BYTES + N + CHECKSUM_BYTES) {
+            return Err(InvalidToken);
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| InvalidToken)?;
+        let (content, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(InvalidToken)?;
+        if *checksum != self.checksum(bound_to, content) {
+            return Err(InvalidToken);
+        }
+        let payload = content.strip_prefix(&[FORMAT, kind as u8]).ok_or(InvalidToken)?;
+        payload.try_into().map_err(|_| InvalidToken)
+    }
+
+    fn checksum(&self, bound_to: &[i64], content: &[u8]) -> [u8; CHECKSUM_BYTES] {
+        let mut hasher = SipHasher24::new_with_key(&self.0);
+        hasher.write(content);
+        for number in bound_to {
+            hasher.write(&number.to_be_bytes());
+        }
+        hasher.finish().to_be_bytes()
+    }
+}
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenKey(..)")
+    }
+}
+
+fn split(payload: [u8; 16]) -> (u64, u64) {
+    let number = u128::from_be_bytes(payload);
+    ((number >> 64) as u64, number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: TokenKey = TokenKey::new([7; 16]);
+
+    fn entry(at: u64, user: i64) -> Entry {
+        Entry { at: Micros::new(at).unwrap(), user: UserId::new(user).unwrap() }
+    }
+
+    #[test]
+    fn golden_tokens() {
+        let page = KEY.seal_page(TokenKind::ListFollowers, &[42, 1], entry(1_700_000_000_000_000, 7));
+        let write = KEY.seal_consistency(513, Version(1_700_000_000_000_001));
+        assert_eq!(
+            (page.as_str(), write.as_str()),
+            ("AQIABgokGB5AAAAAAAAAAAAH7cQnkrO9Yw4", "AQQABgokGB5AAQAAAAAAAAIBv4Fv9a6MnKA")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_token_opens_only_as_it_was_sealed(
+            at in 1..=(1_u64 << 53), user in 1..=i64::MAX, byte in 0..26_usize, flip in 1..=255_u8
+        ) {
+            let last = entry(at, user);
+            let token = KEY.seal_page(TokenKind::ListFollowers, &[42, 1], last);
+            prop_assert_eq!(KEY.open_page(TokenKind::ListFollowers, &[42, 1], &token), Ok(last));
+            prop_assert_eq!(KEY.open_page(TokenKind::ListFollowing, &[42, 1], &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_page(TokenKind::ListFollowers, &[43, 1], &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_consistency(&token), Err(InvalidToken));
+            let other_key = TokenKey::new([8; 16]);
+            prop_assert_eq!(other_key.open_page(TokenKind::ListFollowers, &[42, 1], &token), Err(InvalidToken));
+
+            let mut altered = URL_SAFE_NO_PAD.decode(&token).unwrap();
+            altered[byte] ^= flip;
+            let altered = URL_SAFE_NO_PAD.encode(altered);
+            prop_assert_eq!(KEY.open_page(TokenKind::ListFollowers, &[42, 1], &altered), Err(InvalidToken));
+        }
+
+        #[test]
+        fn a_consistency_token_comes_back(partition in 0..4096_u16, version in 0..=(1_u64 << 53)) {
+            let token = KEY.seal_consistency(partition, Version(version));
+            prop_assert_eq!(KEY.open_consistency(&token), Ok((partition, Version(version))));
+        }
+
+        #[test]
+        fn garbage_never_opens(token in ".{0,80}") {
+            prop_assert_eq!(KEY.open_page(TokenKind::CommonFollows, &[], &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_consistency(&token), Err(InvalidToken));
+        }
+    }
+}

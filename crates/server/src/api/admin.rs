@@ -1,0 +1,37 @@
+use service::InspectedKey;
+use socialgraph::admin::v1::{InspectUserRequest, InspectUserResponse, RedisKey, admin_server::Admin};
+use tonic::{Request, Response, Status};
+
+use super::{Api, deadline, fields::Fields, status::status};
+
+#[tonic::async_trait]
+impl Admin for Api {
+    async fn inspect_user(
+        &self,
+        request: Request<InspectUserRequest>,
+    ) -> Result<Response<InspectUserResponse>, Status> {
+        let deadline = deadline(&request);
+        let mut fields = Fields::default();
+        let user = fields.user("user_id", request.into_inner().user_id);
+        fields.finish()?;
+        let inspected = self.graph.inspect_user(user, deadline).await.map_err(status)?;
+        Ok(Response::new(InspectUserResponse {
+            partition: inspected.partition.into(),
+            hash_tag: inspected.hash_tag,
+            slot: inspected.slot.into(),
+            node: inspected.node,
+            keys: inspected.keys.into_iter().map(redis_key).collect(),
+        }))
+    }
+}
+
+fn redis_key(inspected: InspectedKey) -> RedisKey {
+    RedisKey {
+        key: inspected.key,
+        shared: inspected.shared,
+        exists: inspected.encoding.is_some(),
+        encoding: inspected.encoding.unwrap_or_default(),
+        bytes: inspected.bytes.cast_signed(),
+        entries: inspected.entries.map(u64::cast_signed),
+    }
+}

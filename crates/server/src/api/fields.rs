@@ -1,0 +1,118 @@
+use std::time::Duration;
+
+use model::{Edge, Micros, UserId, Window, limits};
+use prost_types::Timestamp;
+use tonic::Status;
+
+use super::status::self_reference;
+use crate::errors::{MAX_VIOLATIONS, invalid_fields};
+
+/// Checks the fields of a request and gathers what is wrong with them, so that a caller learns of all at once.
+///
+/// A check of a bad field gives a placeholder, which is never used: [`Fields::finish`] fails.
+#[derive(Default)]
+pub(super) struct Fields {
+    violations: Vec<(String, String)>,
+}
+
+impl Fields {
+    /// Fails if any field was bad.
+    pub(super) fn finish(self) -> Result<(), Status> {
+        if self.violations.is_empty() { Ok(()) } else { Err(invalid_fields(self.violations)) }
+    }
+
+    pub(super) fn refuse(&mut self, field: &str, description: impl ToString) {
+        self.violations.push((field.to_owned(), description.to_string()));
+    }
+
+    fn check<T, E: ToString>(&mut self, field: &str, checked: Result<T, E>, placeholder: T) -> T {
+        checked.unwrap_or_else(|error| {
+            self.refuse(field, error);
+            placeholder
+        })
+    }
+
+    pub(super) fn user(&mut self, field: &str, id: i64) -> UserId {
+        self.check(field, UserId::new(id), UserId::MIN)
+    }
+
+    /// 1 to `most` ids.
+    pub(super) fn users(&mut self, field: &str, ids: &[i64], most: usize) -> Vec<UserId> {
+        if !(1..=most).contains(&ids.len()) {
+            self.refuse(field, format!("must have 1 to {most} ids, not {}", ids.len()));
+            return Vec::new();
+        }
+        let mut users = Vec::with_capacity(ids.len());
+        for (index, &id) in ids.iter().enumerate() {
+            match UserId::new(id) {
+                Ok(user) => users.push(user),
+                Err(error) => self.refuse(&format!("{field}[{index}]"), error),
+            }
+            if self.violations.len() >= MAX_VIOLATIONS {
+                break;
+            }
+        }
+        users
+    }
+
+    /// A value of an enum.
+    pub(super) fn one_of<T: TryFrom<i32> + Default>(&mut self, field: &str, number: i32) -> T {
+        self.check(field, T::try_from(number).map_err(|_| format!("has no value {number}")), T::default())
+    }
+
+    pub(super) fn page_size(&mut self, size: i32) -> usize {
+        const MOST: usize = limits::MAX_PAGE_SIZE;
+        match usize::try_from(size) {
+            Ok(0) => limits::DEFAULT_PAGE_SIZE,
+            Ok(size @ 1..=MOST) => size,
+            _ => {
+                self.refuse("page_size", format!("must be 0 to {MOST}, not {size}"));
+                0
+            }
+        }
+    }
+
+    pub(super) fn source(&mut self, source: &str) {
+        let most = limits::MAX_SOURCE_BYTES;
+        if source.len() > most {
+            self.refuse("source", format!("must have at most {most} bytes, not {}", source.len()));
+        } else if !source.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            self.refuse("source", "must be printable ASCII");
+        }
+    }
+
+    pub(super) fn time_budget(&mut self, budget: Option<prost_types::Duration>) -> Duration {
+        let Some(budget) = budget else { return limits::DEFAULT_TIME_BUDGET };
+        match Duration::try_from(budget) {
+            Ok(budget) if !budget.is_zero() && budget <= limits::MAX_TIME_BUDGET => budget,
+            _ => {
+                let most = limits::MAX_TIME_BUDGET.as_secs();
+                self.refuse("time_budget", format!("must be more than 0 and at most {most} s"));
+                limits::DEFAULT_TIME_BUDGET
+            }
+        }
+    }
+
+    /// A span from `followed_from` (included) to `followed_before` (excluded).
+    pub(super) fn window(&mut self, from: Option<Timestamp>, before: Option<Timestamp>) -> Window {
+        let mut time = |field: &str, time: Timestamp, placeholder| {
+            self.check(field, Micros::from_parts(time.seconds, time.nanos), placeholder)
+        };
+        let from = from.map_or(Micros::MIN, |from| time("followed_from", from, Micros::MIN));
+        let Some(before) = before.map(|before| time("followed_before", before, Micros::MAX)) else {
+            return Window { from, until: Micros::MAX };
+        };
+        if before <= from {
+            self.refuse("followed_before", "must be after followed_from");
+        }
+        Window { from, until: before.saturating_sub(Duration::from_micros(1)) }
+    }
+}
+
+/// The edge between the two users of a request whose other fields were checked with `fields`.
+pub(super) fn edge(mut fields: Fields, follower_id: i64, followee_id: i64) -> Result<Edge, Status> {
+    let follower = fields.user("follower_id", follower_id);
+    let followee = fields.user("followee_id", followee_id);
+    fields.finish()?;
+    Edge::new(follower, followee).map_err(self_reference)
+}

@@ -1,0 +1,209 @@
+use model::Order;
+use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
+use socialgraph::v1::{
+    BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
+    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FeedPolicy, FollowRequest,
+    FollowResponse, FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
+    ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder,
+    UnfollowRequest, UnfollowResponse, UserCounts, consistency::Requirement, social_graph_server::SocialGraph,
+};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{
+    Api,
+    convert::{listed_user, timestamp},
+    deadline,
+    fields::{Fields, edge},
+    status::status,
+};
+
+use model::limits::{MAX_BATCH_COUNTS, MAX_BATCH_TARGETS};
+
+#[tonic::async_trait]
+impl SocialGraph for Api {
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<FollowResponse>, Status> {
+        let deadline = deadline(&request);
+        let FollowRequest { follower_id, followee_id, source } = request.into_inner();
+        let mut fields = Fields::default();
+        fields.source(&source);
+        let edge = edge(fields, follower_id, followee_id)?;
+        let followed = self.graph.follow(edge, source, deadline).await.map_err(status)?;
+        Ok(Response::new(FollowResponse {
+            created: followed.created,
+            followed_at: Some(timestamp(followed.followed_at)),
+            consistency_token: followed.consistency_token,
+            followers_pending: followed.followers_pending,
+        }))
+    }
+
+    async fn unfollow(&self, request: Request<UnfollowRequest>) -> Result<Response<UnfollowResponse>, Status> {
+        let deadline = deadline(&request);
+        let UnfollowRequest { follower_id, followee_id, feed_policy } = request.into_inner();
+        let mut fields = Fields::default();
+        let _nothing_was_delivered: FeedPolicy = fields.one_of("feed_policy", feed_policy);
+        let edge = edge(fields, follower_id, followee_id)?;
+        let unfollowed = self.graph.unfollow(edge, deadline).await.map_err(status)?;
+        Ok(Response::new(UnfollowResponse {
+            removed: unfollowed.removed,
+            consistency_token: unfollowed.consistency_token,
+            followers_pending: unfollowed.followers_pending,
+        }))
+    }
+
+    async fn is_following(
+        &self,
+        request: Request<IsFollowingRequest>,
+    ) -> Result<Response<IsFollowingResponse>, Status> {
+        let deadline = deadline(&request);
+        let IsFollowingRequest { follower_id, followee_id, consistency } = request.into_inner();
+        let mut fields = Fields::default();
+        let follower = fields.user("follower_id", follower_id);
+        let followee = fields.user("followee_id", followee_id);
+        let freshness = freshness(&mut fields, consistency);
+        fields.finish()?;
+        let since = self.graph.is_following(follower, followee, freshness, deadline).await.map_err(status)?;
+        Ok(Response::new(IsFollowingResponse { following: since.is_some(), followed_at: since.map(timestamp) }))
+    }
+
+    async fn batch_is_following(
+        &self,
+        request: Request<BatchIsFollowingRequest>,
+    ) -> Result<Response<BatchIsFollowingResponse>, Status> {
+        let deadline = deadline(&request);
+        let BatchIsFollowingRequest { follower_id, followee_ids } = request.into_inner();
+        let mut fields = Fields::default();
+        let follower = fields.user("follower_id", follower_id);
+        let followees = fields.users("followee_ids", &followee_ids, MAX_BATCH_TARGETS);
+        fields.finish()?;
+        let times = self.graph.batch_is_following(follower, followees, deadline).await.map_err(status)?;
+        let states = followee_ids.into_iter().zip(times).map(|(followee_id, since)| FollowState {
+            followee_id,
+            following: since.is_some(),
+            followed_at: since.map(timestamp),
+        });
+        Ok(Response::new(BatchIsFollowingResponse { states: states.collect() }))
+    }
+
+    async fn common_follows(
+        &self,
+        request: Request<CommonFollowsRequest>,
+    ) -> Result<Response<CommonFollowsResponse>, Status> {
+        let deadline = deadline(&request);
+        let request = request.into_inner();
+        let mut fields = Fields::default();
+        let query = CommonQuery {
+            user: fields.user("user_id", request.user_id),
+            other: fields.user("other_id", request.other_id),
+            order: match fields.one_of("order", request.order) {
+                CommonFollowsOrder::Unspecified | CommonFollowsOrder::UserNewestFirst => CommonOrder::User,
+                CommonFollowsOrder::OtherNewestFirst => CommonOrder::Other,
+            },
+            page_size: fields.page_size(request.page_size),
+            page_token: request.page_token,
+            time_budget: fields.time_budget(request.time_budget),
+        };
+        fields.finish()?;
+        let page = self.graph.common_follows(query, deadline).await.map_err(status)?;
+        let users = page.users.into_iter().map(|common| CommonFollow {
+            user_id: common.followee.get(),
+            followed_at: Some(timestamp(common.followed_at)),
+            other_followed_at: Some(timestamp(common.other_followed_at)),
+        });
+        Ok(Response::new(CommonFollowsResponse {
+            users: users.collect(),
+            total_count: page.total.cast_signed(),
+            complete: page.complete,
+            next_page_token: page.next_page_token,
+        }))
+    }
+
+    async fn list_following(
+        &self,
+        request: Request<ListFollowingRequest>,
+    ) -> Result<Response<ListFollowingResponse>, Status> {
+        let deadline = deadline(&request);
+        let request = request.into_inner();
+        let mut fields = Fields::default();
+        let query = ListQuery {
+            list: List::Following,
+            user: fields.user("user_id", request.user_id),
+            order: order(&mut fields, request.order),
+            window: fields.window(request.followed_from, request.followed_before),
+            page_size: fields.page_size(request.page_size),
+            page_token: request.page_token,
+        };
+        fields.finish()?;
+        let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
+        let users = entries.into_iter().map(listed_user).collect();
+        Ok(Response::new(ListFollowingResponse { users, next_page_token }))
+    }
+
+    async fn list_followers(
+        &self,
+        request: Request<ListFollowersRequest>,
+    ) -> Result<Response<ListFollowersResponse>, Status> {
+        let deadline = deadline(&request);
+        let request = request.into_inner();
+        let mut fields = Fields::default();
+        let query = ListQuery {
+            list: List::Followers,
+            user: fields.user("user_id", request.user_id),
+            order: order(&mut fields, request.order),
+            window: fields.window(request.followed_from, request.followed_before),
+            page_size: fields.page_size(request.page_size),
+            page_token: request.page_token,
+        };
+        fields.finish()?;
+        let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
+        let users = entries.into_iter().map(listed_user).collect();
+        Ok(Response::new(ListFollowersResponse { users, next_page_token }))
+    }
+
+    async fn batch_get_counts(
+        &self,
+        request: Request<BatchGetCountsRequest>,
+    ) -> Result<Response<BatchGetCountsResponse>, Status> {
+        let deadline = deadline(&request);
+        let BatchGetCountsRequest { user_ids } = request.into_inner();
+        let mut fields = Fields::default();
+        let users = fields.users("user_ids", &user_ids, MAX_BATCH_COUNTS);
+        fields.finish()?;
+        let counts = self.graph.counts(&users, deadline).await.map_err(status)?;
+        let counts = user_ids.into_iter().zip(counts).map(|(user_id, counts)| UserCounts {
+            user_id,
+            following: counts.following.cast_signed(),
+            followers: counts.followers.cast_signed(),
+        });
+        Ok(Response::new(BatchGetCountsResponse { counts: counts.collect() }))
+    }
+
+    async fn import_edges(
+        &self,
+        request: Request<Streaming<ImportEdgesRequest>>,
+    ) -> Result<Response<ImportEdgesResponse>, Status> {
+        let deadline = request.extensions().get().copied();
+        super::import::import(&self.graph, request.into_inner(), deadline).await.map(Response::new)
+    }
+}
+
+fn order(fields: &mut Fields, order: i32) -> Order {
+    match fields.one_of("order", order) {
+        ListOrder::Unspecified | ListOrder::NewestFirst => Order::NewestFirst,
+        ListOrder::OldestFirst => Order::OldestFirst,
+    }
+}
+
+fn freshness(fields: &mut Fields, consistency: Option<Consistency>) -> Freshness {
+    match consistency.and_then(|consistency| consistency.requirement) {
+        None | Some(Requirement::MinimizeLatency(true) | Requirement::FullyConsistent(true)) => Freshness::Latest,
+        Some(Requirement::AtLeastAsFresh(token)) => Freshness::AtLeast(token),
+        Some(Requirement::MinimizeLatency(false)) => {
+            fields.refuse("consistency.minimize_latency", "must be true if set");
+            Freshness::Latest
+        }
+        Some(Requirement::FullyConsistent(false)) => {
+            fields.refuse("consistency.fully_consistent", "must be true if set");
+            Freshness::Latest
+        }
+    }
+}

@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use service::ServiceError;
+use socialgraph::v1::ErrorReason;
+use tonic::{Code, Status};
+
+use crate::errors::{internal, invalid_fields, with_reason};
+
+/// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
+const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// The status of every error of the service.
+pub(super) fn status(error: ServiceError) -> Status {
+    let text = error.to_string();
+    match error {
+        ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
+        ServiceError::InvalidPageToken => {
+            with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
+        }
+        ServiceError::InvalidConsistencyToken => {
+            invalid_fields(vec![("consistency.at_least_as_fresh".to_owned(), text)])
+        }
+        ServiceError::LostWrite => unavailable(text),
+        ServiceError::Unavailable(cause) => {
+            tracing::warn!(cause, "store unavailable");
+            unavailable("the store cannot be reached; the call may be repeated".to_owned())
+        }
+        ServiceError::Deadline => {
+            with_reason(Code::DeadlineExceeded, ErrorReason::Deadline, "the deadline of the call passed", None)
+        }
+        ServiceError::Internal(cause) => internal(cause),
+    }
+}
+
+/// A user cannot follow themselves.
+pub(super) fn self_reference(error: model::SelfReference) -> Status {
+    with_reason(Code::InvalidArgument, ErrorReason::SelfReference, format!("followee_id: {error}"), None)
+}
+
+fn unavailable(text: String) -> Status {
+    with_reason(Code::Unavailable, ErrorReason::StoreUnavailable, text, Some(STORE_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::StatusExt;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_code_reason_and_retry_delay() {
+        let table = [
+            (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
+            (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
+            (ServiceError::InvalidConsistencyToken, Code::InvalidArgument, "INVALID_FIELD", false),
+            (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),
+            (ServiceError::Unavailable("redis at 10.0.0.1".to_owned()), Code::Unavailable, "STORE_UNAVAILABLE", true),
+            (ServiceError::Deadline, Code::DeadlineExceeded, "DEADLINE", false),
+        ];
+        for (error, code, reason, retry) in table {
+            let status = status(error.clone());
+            assert_eq!(status.code(), code, "{error}");
+            let info = status.get_details_error_info().unwrap();
+            assert_eq!((info.reason.as_str(), info.domain.as_str()), (reason, "socialgraph"));
+            assert_eq!(status.get_details_retry_info().is_some(), retry, "{error}");
+            assert!(!status.message().contains("redis"), "{}", status.message());
+        }
+        let status = status(ServiceError::Internal("WRONGTYPE".to_owned()));
+        assert_eq!((status.code(), status.message()), (Code::Internal, "internal error"));
+        assert!(status.details().is_empty());
+    }
+}

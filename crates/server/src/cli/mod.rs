@@ -1,0 +1,113 @@
+//! The client subcommands: one for each call, for people without grpcurl.
+
+mod calls;
+mod error;
+mod import;
+mod lists;
+mod options;
+mod print;
+mod time;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Subcommand;
+
+use self::print::Printer;
+pub use self::{
+    calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
+    error::Error,
+    import::Import,
+    lists::{CommonFollows, List},
+    options::{CallOptions, Target},
+};
+
+/// A subcommand that talks to a running server.
+#[derive(Debug, Subcommand)]
+pub enum ClientCommand {
+    /// Make one user follow another
+    Follow(Follow),
+    /// End a follow
+    Unfollow(Unfollow),
+    /// Tell whether one user follows another, and since when
+    IsFollowing(IsFollowing),
+    /// Tell whether one user follows each of others
+    BatchIsFollowing(BatchIsFollowing),
+    /// List whom both of two users follow
+    CommonFollows(CommonFollows),
+    /// List whom a user follows
+    ListFollowing(List),
+    /// List a user's followers
+    ListFollowers(List),
+    /// Count the followees and followers of users
+    Counts(Counts),
+    /// Import a file of follows
+    Import(Import),
+    /// List a user's keys in Redis (needs the admin service's endpoint)
+    Keys(Keys),
+}
+
+impl ClientCommand {
+    fn target(&self) -> &Target {
+        match self {
+            Self::Follow(command) => &command.call.target,
+            Self::Unfollow(command) => &command.call.target,
+            Self::IsFollowing(command) => &command.call.target,
+            Self::BatchIsFollowing(command) => &command.call.target,
+            Self::CommonFollows(command) => &command.call.target,
+            Self::ListFollowing(command) => &command.call.target,
+            Self::ListFollowers(command) => &command.call.target,
+            Self::Counts(command) => &command.call.target,
+            Self::Import(command) => &command.target,
+            Self::Keys(command) => &command.call.target,
+        }
+    }
+}
+
+/// Runs a command against standard output and standard error; see [`execute`].
+pub async fn run(command: ClientCommand) -> ExitCode {
+    execute(command, &mut io::stdout(), &mut io::stderr()).await
+}
+
+/// Runs a command: the answer goes to `out`, a failure to `err`, as JSON if the command says so.
+///
+/// The exit code is 0 when the command did all that was asked. Bad rows of an import are counted and named and leave it 0;
+/// it is 1 when the call failed or the input could not be read to its end.
+pub async fn execute(command: ClientCommand, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> ExitCode {
+    let json = command.target().json;
+    let mut printer = Printer::new(out, json);
+    let done = match dispatch(command, &mut printer).await {
+        Ok(()) => printer.flush(),
+        Err(error) => {
+            // What was printed before the failure, such as the first pages of a list, is still good.
+            printer.flush().and(Err(error))
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // `socialgraph list-followers 1 --all | head` has what it wants.
+        Err(Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to tell if standard error is gone as well.
+            let _ = error.report(err, json);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(), Error> {
+    match command {
+        ClientCommand::Follow(command) => command.run(printer).await,
+        ClientCommand::Unfollow(command) => command.run(printer).await,
+        ClientCommand::IsFollowing(command) => command.run(printer).await,
+        ClientCommand::BatchIsFollowing(command) => command.run(printer).await,
+        ClientCommand::CommonFollows(command) => command.run(printer).await,
+        ClientCommand::ListFollowing(command) => command.following(printer).await,
+        ClientCommand::ListFollowers(command) => command.followers(printer).await,
+        ClientCommand::Counts(command) => command.run(printer).await,
+        ClientCommand::Import(command) => command.run(printer).await,
+        ClientCommand::Keys(command) => command.run(printer).await,
+    }
+}

@@ -1,0 +1,273 @@
+//! A server that records what arrives and answers by rules that the tests know.
+
+use std::{
+    future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use prost_types::Timestamp;
+use socialgraph::{
+    admin::v1::{
+        InspectUserRequest, InspectUserResponse, RedisKey,
+        admin_server::{Admin, AdminServer},
+    },
+    v1::{
+        social_graph_server::{SocialGraph, SocialGraphServer},
+        *,
+    },
+};
+use tasks::Tasks;
+use tokio::net::TcpListener;
+use tokio_stream::{StreamExt, wrappers::TcpListenerStream};
+use tonic::{Code, Request, Response, Status, Streaming};
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// Follows of this user are refused for load.
+pub(crate) const OVERLOADED: i64 = 13;
+/// The second page of this user's lists fails.
+pub(crate) const FAILING: i64 = 14;
+/// Nothing about this user is ever answered.
+pub(crate) const SILENT: i64 = 15;
+/// Entries of every list.
+pub(crate) const ENTRIES: i64 = 1_201;
+/// A row of this follower breaks an import.
+pub(crate) const BREAKING: i64 = 1_000_000_016;
+
+/// A request as it arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Call {
+    Follow(FollowRequest),
+    Unfollow(UnfollowRequest),
+    IsFollowing(IsFollowingRequest),
+    BatchIsFollowing(BatchIsFollowingRequest),
+    CommonFollows(CommonFollowsRequest),
+    ListFollowing(ListFollowingRequest),
+    ListFollowers(ListFollowersRequest),
+    Counts(BatchGetCountsRequest),
+    Keys(InspectUserRequest),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Fake {
+    calls: Arc<Mutex<Vec<(Call, String)>>>,
+    rows: Arc<Mutex<Vec<ImportEdgesRequest>>>,
+    /// Kept so that the server lives as long as the test.
+    _tasks: Tasks,
+}
+
+impl Fake {
+    /// Starts a server on a free port and gives its endpoint.
+    pub(crate) async fn start() -> (Self, String) {
+        let fake = Self::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let serving = tonic::transport::Server::builder()
+            .add_service(SocialGraphServer::new(fake.clone()))
+            .add_service(AdminServer::new(fake.clone()))
+            .serve_with_incoming(TcpListenerStream::new(listener));
+        fake._tasks.spawn("server", async { serving.await.unwrap() });
+        (fake, endpoint)
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().iter().map(|(call, _)| call.clone()).collect()
+    }
+
+    /// The `grpc-timeout` of each call.
+    pub(crate) fn timeouts(&self) -> Vec<String> {
+        self.calls.lock().unwrap().iter().map(|(_, timeout)| timeout.clone()).collect()
+    }
+
+    pub(crate) fn rows(&self) -> Vec<ImportEdgesRequest> {
+        self.rows.lock().unwrap().clone()
+    }
+
+    fn record<T: Clone>(&self, request: &Request<T>, call: impl FnOnce(T) -> Call) {
+        let timeout = request.metadata().get("grpc-timeout").map(|value| value.to_str().unwrap().to_owned());
+        self.calls.lock().unwrap().push((call(request.get_ref().clone()), timeout.unwrap_or_default()));
+    }
+}
+
+/// A time that is told apart by its microseconds.
+pub(crate) fn time(micros: i64) -> Option<Timestamp> {
+    Some(Timestamp { seconds: 1_700_000_000, nanos: i32::try_from(micros * 1_000).unwrap() })
+}
+
+fn refuse(field: &str) -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_error_info("INVALID_FIELD", socialgraph::ERROR_DOMAIN, []);
+    details.add_bad_request_violation(field, "must be greater than 0");
+    Status::with_error_details(Code::InvalidArgument, format!("{field} is bad"), details)
+}
+
+fn unavailable() -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_error_info("STORE_UNAVAILABLE", socialgraph::ERROR_DOMAIN, []);
+    details.set_retry_info(Some(Duration::from_millis(1_500)));
+    Status::with_error_details(Code::Unavailable, "the store is away", details)
+}
+
+/// The entries of a page and the token of the next; a token is the number of entries before it.
+fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), Status> {
+    let start: i64 = if token.is_empty() { 0 } else { token.parse().unwrap() };
+    if user == FAILING && start > 0 {
+        return Err(unavailable());
+    }
+    let size = if page_size == 0 { 50 } else { i64::from(page_size) };
+    let end = (start + size).min(ENTRIES);
+    Ok(((start + 1..=end).collect(), if end < ENTRIES { end.to_string() } else { String::new() }))
+}
+
+fn listed((ids, token): (Vec<i64>, String)) -> (Vec<ListedUser>, String) {
+    (ids.into_iter().map(|user_id| ListedUser { user_id, followed_at: time(user_id) }).collect(), token)
+}
+
+#[tonic::async_trait]
+impl SocialGraph for Fake {
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<FollowResponse>, Status> {
+        self.record(&request, Call::Follow);
+        match request.get_ref() {
+            FollowRequest { follower_id: ..=0, .. } => Err(refuse("follower_id")),
+            FollowRequest { follower_id: OVERLOADED, .. } => Err(unavailable()),
+            FollowRequest { follower_id: SILENT, .. } => future::pending().await,
+            _ => Ok(Response::new(FollowResponse {
+                created: true,
+                followed_at: time(7),
+                consistency_token: "token-1".to_owned(),
+                followers_pending: false,
+            })),
+        }
+    }
+
+    async fn unfollow(&self, request: Request<UnfollowRequest>) -> Result<Response<UnfollowResponse>, Status> {
+        self.record(&request, Call::Unfollow);
+        Ok(Response::new(UnfollowResponse { removed: true, ..UnfollowResponse::default() }))
+    }
+
+    async fn is_following(
+        &self,
+        request: Request<IsFollowingRequest>,
+    ) -> Result<Response<IsFollowingResponse>, Status> {
+        self.record(&request, Call::IsFollowing);
+        let following = request.get_ref().followee_id == 2;
+        Ok(Response::new(IsFollowingResponse { following, followed_at: time(7).filter(|_| following) }))
+    }
+
+    async fn batch_is_following(
+        &self,
+        request: Request<BatchIsFollowingRequest>,
+    ) -> Result<Response<BatchIsFollowingResponse>, Status> {
+        self.record(&request, Call::BatchIsFollowing);
+        let states = request.get_ref().followee_ids.iter().map(|&followee_id| {
+            let following = followee_id % 2 == 0;
+            FollowState { followee_id, following, followed_at: time(7).filter(|_| following) }
+        });
+        Ok(Response::new(BatchIsFollowingResponse { states: states.collect() }))
+    }
+
+    async fn common_follows(
+        &self,
+        request: Request<CommonFollowsRequest>,
+    ) -> Result<Response<CommonFollowsResponse>, Status> {
+        self.record(&request, Call::CommonFollows);
+        let request = request.into_inner();
+        let (ids, next_page_token) = page(request.user_id, request.page_size, &request.page_token)?;
+        let complete = !request.page_token.is_empty();
+        let users = ids.into_iter().map(|user_id| CommonFollow {
+            user_id,
+            followed_at: time(user_id),
+            other_followed_at: time(user_id + 1),
+        });
+        let users = users.collect();
+        Ok(Response::new(CommonFollowsResponse { users, total_count: ENTRIES, complete, next_page_token }))
+    }
+
+    async fn list_following(
+        &self,
+        request: Request<ListFollowingRequest>,
+    ) -> Result<Response<ListFollowingResponse>, Status> {
+        self.record(&request, Call::ListFollowing);
+        let request = request.into_inner();
+        let (users, next_page_token) = listed(page(request.user_id, request.page_size, &request.page_token)?);
+        Ok(Response::new(ListFollowingResponse { users, next_page_token }))
+    }
+
+    async fn list_followers(
+        &self,
+        request: Request<ListFollowersRequest>,
+    ) -> Result<Response<ListFollowersResponse>, Status> {
+        self.record(&request, Call::ListFollowers);
+        Ok(Response::new(ListFollowersResponse::default()))
+    }
+
+    async fn batch_get_counts(
+        &self,
+        request: Request<BatchGetCountsRequest>,
+    ) -> Result<Response<BatchGetCountsResponse>, Status> {
+        self.record(&request, Call::Counts);
+        let users = &request.get_ref().user_ids;
+        let counts =
+            users.iter().map(|&user_id| UserCounts { user_id, following: user_id * 10, followers: 0 }).collect();
+        Ok(Response::new(BatchGetCountsResponse { counts }))
+    }
+
+    async fn import_edges(
+        &self,
+        request: Request<Streaming<ImportEdgesRequest>>,
+    ) -> Result<Response<ImportEdgesResponse>, Status> {
+        let mut rows = request.into_inner();
+        let mut answer = ImportEdgesResponse::default();
+        let mut row = 0;
+        while let Some(edge) = rows.next().await {
+            let edge = edge?;
+            row += 1;
+            self.rows.lock().unwrap().push(edge);
+            let reason = match edge {
+                ImportEdgesRequest { follower_id: BREAKING, .. } => return Err(unavailable()),
+                edge if edge.follower_id <= 0 || edge.followee_id <= 0 => {
+                    answer.invalid += 1;
+                    ErrorReason::InvalidField
+                }
+                edge if edge.follower_id == edge.followee_id => {
+                    answer.self_ += 1;
+                    ErrorReason::SelfReference
+                }
+                _ => {
+                    answer.created += 1;
+                    continue;
+                }
+            };
+            if answer.errors.len() < 100 {
+                answer.errors.push(ImportError { row, reason: reason.into(), message: "refused".to_owned() });
+            }
+        }
+        Ok(Response::new(answer))
+    }
+}
+
+#[tonic::async_trait]
+impl Admin for Fake {
+    async fn inspect_user(
+        &self,
+        request: Request<InspectUserRequest>,
+    ) -> Result<Response<InspectUserResponse>, Status> {
+        self.record(&request, Call::Keys);
+        let following = RedisKey {
+            key: "{p7}:following:1".to_owned(),
+            exists: true,
+            encoding: "listpack".to_owned(),
+            bytes: 1_024,
+            entries: Some(12),
+            ..RedisKey::default()
+        };
+        let log = RedisKey { key: "{p7}:log".to_owned(), shared: true, ..RedisKey::default() };
+        Ok(Response::new(InspectUserResponse {
+            partition: 7,
+            hash_tag: "p7".to_owned(),
+            slot: 1_234,
+            node: "127.0.0.1:7000".to_owned(),
+            keys: vec![following, log],
+        }))
+    }
+}

@@ -1,0 +1,159 @@
+//! Single edges: commit in the follower's partition, apply in the followee's, settle later.
+
+use std::time::Duration;
+
+use model::{Deadline, Edge, Micros, UserId};
+use store::{
+    StoreError, Traffic,
+    ops::{Apply, Clock, Follow, FollowerChange, IsFollowing, Probe, RowOutcome, Unfollow},
+};
+
+use crate::{Graph, ServiceError, graph::Inner};
+
+/// The longest that a caller waits for the second half of a write, which the relay finishes otherwise.
+const APPLY_WAIT: Duration = Duration::from_secs(1);
+
+/// What became of a follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// Whether the edge is new.
+    pub created: bool,
+    /// Since when it is there.
+    pub followed_at: Micros,
+    /// Names the write.
+    pub consistency_token: String,
+    /// Whether the followee's list does not show it yet.
+    pub followers_pending: bool,
+}
+
+/// What became of an unfollow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfollowed {
+    /// Whether there was an edge.
+    pub removed: bool,
+    /// Names the write.
+    pub consistency_token: String,
+    /// Whether the followee's list may still show it.
+    pub followers_pending: bool,
+}
+
+/// How fresh a read must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// As fresh as the last acknowledged write: what every read gives today, for all of them go to primaries.
+    Latest,
+    /// Not older than the write that a token names; fails if that write was lost.
+    AtLeast(String),
+}
+
+impl Graph {
+    /// Makes `edge` exist. `source` tells where the follow comes from; empty if unknown.
+    ///
+    /// Two round trips. Once the first is answered the follow has happened, whatever becomes of the second.
+    pub async fn follow(&self, edge: Edge, source: String, deadline: Deadline) -> Result<Followed, ServiceError> {
+        let inner = &self.inner;
+        let partition = inner.store.keys().partition(edge.follower());
+        let max = inner.settings.max_following;
+        let commit = Follow::one(edge, partition, source, max, inner.seen.get(partition));
+        let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
+        inner.seen.raise(partition, committed.version);
+        let (created, followed_at) = match committed.outcomes[..] {
+            [RowOutcome::Created { followed_at, .. }] => (true, followed_at),
+            [RowOutcome::Existing { followed_at }] => (false, followed_at),
+            [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
+            ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
+        };
+        if !created {
+            count_noop("follow", edge);
+        }
+        // An edge that was there is applied again, which heals a half edge.
+        let change = FollowerChange::Present { followed_at, version: committed.version };
+        let applied = inner.apply(edge, change, deadline).await.is_ok();
+        if created && applied {
+            inner.settler.settle(partition, committed.version);
+        }
+        let consistency_token = inner.consistency_token(partition, committed.version);
+        Ok(Followed { created, followed_at, consistency_token, followers_pending: !applied })
+    }
+
+    /// Makes `edge` not exist.
+    ///
+    /// Two round trips. Once the first is answered the unfollow has happened, whatever becomes of the second.
+    pub async fn unfollow(&self, edge: Edge, deadline: Deadline) -> Result<Unfollowed, ServiceError> {
+        let inner = &self.inner;
+        let partition = inner.store.keys().partition(edge.follower());
+        let commit = Unfollow { edge, seen: inner.seen.get(partition) };
+        let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
+        inner.seen.raise(partition, committed.version);
+        if committed.removed.is_none() {
+            count_noop("unfollow", edge);
+        }
+        let change = FollowerChange::Absent { removed: committed.removed, version: committed.version };
+        let applied = inner.apply(edge, change, deadline).await.is_ok();
+        if applied {
+            inner.settler.settle(partition, committed.version);
+        }
+        let consistency_token = inner.consistency_token(partition, committed.version);
+        Ok(Unfollowed { removed: committed.removed.is_some(), consistency_token, followers_pending: !applied })
+    }
+
+    /// Since when one user follows another; `None` if they do not. One round trip.
+    pub async fn is_following(
+        &self,
+        follower: UserId,
+        followee: UserId,
+        freshness: Freshness,
+        deadline: Deadline,
+    ) -> Result<Option<Micros>, ServiceError> {
+        let inner = &self.inner;
+        let read = IsFollowing { follower, followee };
+        let read = inner.store.run(&read, Traffic::Interactive, deadline);
+        let Freshness::AtLeast(token) = freshness else { return Ok(read.await?) };
+
+        let (number, version) =
+            inner.tokens.open_consistency(&token).map_err(|_| ServiceError::InvalidConsistencyToken)?;
+        let keys = inner.store.keys();
+        let partition = keys.partitions().get_partition(number).ok_or(ServiceError::InvalidConsistencyToken)?;
+        inner.seen.raise(partition, version);
+        if partition != keys.partition(follower) {
+            return Ok(read.await?);
+        }
+        let clock = Clock(partition);
+        let (clock, read) = futures::join!(inner.store.run(&clock, Traffic::Interactive, deadline), read);
+        if clock? < version {
+            return Err(ServiceError::LostWrite);
+        }
+        Ok(read?)
+    }
+
+    /// Since when one user follows each of 1 to 1,000 others, in the order given. One round trip.
+    pub async fn batch_is_following(
+        &self,
+        follower: UserId,
+        followees: Vec<UserId>,
+        deadline: Deadline,
+    ) -> Result<Vec<Option<Micros>>, ServiceError> {
+        let probe = Probe { follower, followees };
+        Ok(self.inner.store.run(&probe, Traffic::Interactive, deadline).await?)
+    }
+}
+
+impl Inner {
+    async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<(), StoreError> {
+        let wait = APPLY_WAIT.min(deadline.remaining() / 2);
+        let apply = Apply { changes: vec![(edge, change)] };
+        let applied = self.store.run(&apply, Traffic::Interactive, Deadline::after(wait)).await;
+        if let Err(error) = &applied {
+            tracing::debug!(%error, "second half left to the relay");
+        }
+        applied
+    }
+}
+
+/// A repeated follow or an unfollow of nothing means a client out of step. Logged for one in 64 of them.
+fn count_noop(kind: &'static str, edge: Edge) {
+    metrics::counter!("socialgraph_follow_noop_total", "kind" => kind).increment(1);
+    if rand::random_ratio(1, 64) {
+        tracing::warn!(kind, follower = %edge.follower(), followee = %edge.followee(), "call changed nothing (1 in 64 is logged)");
+    }
+}

@@ -1,0 +1,41 @@
+use store::StoreError;
+use thiserror::Error;
+
+/// Why a call could not be answered.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ServiceError {
+    /// The follower follows as many users as they may.
+    #[error("a user may follow at most {max} users")]
+    FollowLimit {
+        /// The most that anyone may follow.
+        max: u32,
+    },
+    /// The page token was altered or belongs to another request.
+    #[error("the page token was altered or belongs to another request")]
+    InvalidPageToken,
+    /// The consistency token cannot be read.
+    #[error("the consistency token was altered")]
+    InvalidConsistencyToken,
+    /// The write that a consistency token names was lost when Redis failed over.
+    #[error("the write that the consistency token names was lost")]
+    LostWrite,
+    /// Redis cannot be reached. A write may have happened; repeating it is safe.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// The caller's deadline passed. A write may have happened; repeating it is safe.
+    #[error("the deadline passed")]
+    Deadline,
+    /// A mistake of ours, of the configuration, or of what is stored.
+    #[error("internal: {0}")]
+    Internal(String),
+}
+
+impl From<StoreError> for ServiceError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(text) => Self::Unavailable(text),
+            StoreError::Deadline => Self::Deadline,
+            StoreError::Refused(text) => Self::Internal(text),
+        }
+    }
+}

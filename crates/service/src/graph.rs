@@ -1,0 +1,117 @@
+use std::{sync::Arc, time::Duration};
+
+use keyspace::Partition;
+use model::{Deadline, TokenKey, Version};
+use store::{Store, StoreError, Traffic, ops::OpenFormat};
+use tasks::Tasks;
+use thiserror::Error;
+
+use crate::{relay::Relay, settle::Settler, versions::SeenVersions};
+
+/// The format of the data that this version writes.
+const FORMAT: u32 = 1;
+
+/// The graph of follows. Clones share the same state.
+#[derive(Clone)]
+pub struct Graph {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) settings: GraphSettings,
+    pub(crate) tokens: TokenKey,
+    pub(crate) seen: SeenVersions,
+    pub(crate) settler: Settler,
+}
+
+/// What can be chosen about the graph.
+#[derive(Clone, Debug)]
+pub struct GraphSettings {
+    /// The most that anyone may follow, 1 to 50,000.
+    pub max_following: u32,
+    /// How often the relay looks for changes whose other half is not applied.
+    pub relay_interval: Duration,
+    /// How old such a change is before the relay takes it.
+    pub relay_min_age: Duration,
+    /// How long an instance that is not heard of keeps its partitions.
+    pub lease: Duration,
+    /// How long a settled change is kept in the log.
+    pub changes_retention: Duration,
+}
+
+impl Default for GraphSettings {
+    fn default() -> Self {
+        Self {
+            max_following: 10_000,
+            relay_interval: Duration::from_secs(1),
+            relay_min_age: Duration::from_secs(1),
+            lease: Duration::from_secs(10),
+            changes_retention: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// Why a keyspace cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OpenError {
+    /// The keyspace was created with another number of partitions, which cannot be changed.
+    #[error(
+        "the keyspace has {stored} partitions, but keyspace.partitions is {configured}; the number is fixed when a \
+         keyspace is created"
+    )]
+    Partitions {
+        /// What the keyspace has.
+        stored: u32,
+        /// What the configuration says.
+        configured: u32,
+    },
+    /// The keyspace is of a format that this version does not know.
+    #[error("the keyspace has format {stored}, and this version knows only {known}")]
+    Format {
+        /// What the keyspace has.
+        stored: u32,
+        /// What this version knows.
+        known: u32,
+    },
+    /// Redis did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Graph {
+    /// Opens a keyspace, creating it where there is none, and starts the background work, which ends with `tasks`.
+    pub async fn open(
+        store: Store,
+        settings: GraphSettings,
+        tasks: &Tasks,
+        deadline: Deadline,
+    ) -> Result<Self, OpenError> {
+        let partitions = store.keys().partitions();
+        let create = OpenFormat { format: FORMAT, token_key: rand::random() };
+        let format = store.run(&create, Traffic::Interactive, deadline).await?;
+        if format.format != FORMAT {
+            return Err(OpenError::Format { stored: format.format, known: FORMAT });
+        }
+        let configured = u32::from(partitions.get());
+        if format.partitions != configured {
+            return Err(OpenError::Partitions { stored: format.partitions, configured });
+        }
+        let settler = Settler::start(store.clone(), tasks);
+        Relay::start(store.clone(), settings.clone(), tasks);
+        let seen = SeenVersions::new(partitions);
+        Ok(Self { inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler }) })
+    }
+
+    /// Whether every slot is served by a primary that answers; says what is wrong.
+    pub async fn probe(&self, deadline: Deadline) -> Result<(), String> {
+        self.inner.store.probe(deadline).await
+    }
+}
+
+impl Inner {
+    /// A token that names a write.
+    pub(crate) fn consistency_token(&self, partition: Partition, version: Version) -> String {
+        self.tokens.seal_consistency(partition.get(), version)
+    }
+}

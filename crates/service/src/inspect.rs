@@ -1,0 +1,105 @@
+use keyspace::Key;
+use model::{Deadline, UserId};
+use store::{
+    Traffic,
+    ops::{Inspect, Inspected},
+};
+
+use crate::{Graph, ServiceError};
+
+/// Where a user's data lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InspectedUser {
+    /// The partition.
+    pub partition: u16,
+    /// The partition's hash tag, without braces.
+    pub hash_tag: String,
+    /// The slot of the hash tag.
+    pub slot: u16,
+    /// The primary that serves the slot, `host:port`; empty if none does now.
+    pub node: String,
+    /// The user's keys, and then those that the partition shares.
+    pub keys: Vec<InspectedKey>,
+}
+
+/// A key in Redis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InspectedKey {
+    /// The name.
+    pub key: String,
+    /// Whether all users of the partition share it.
+    pub shared: bool,
+    /// The encoding; `None` if there is no such key.
+    pub encoding: Option<String>,
+    /// Bytes in memory, estimated by Redis.
+    pub bytes: u64,
+    /// Entries, where the key has any.
+    pub entries: Option<u64>,
+}
+
+/// What kind of value a key has.
+enum Kind {
+    Set,
+    Stream,
+    Text,
+}
+
+impl Graph {
+    /// Lists a user's keys. One round trip.
+    pub async fn inspect_user(&self, user: UserId, deadline: Deadline) -> Result<InspectedUser, ServiceError> {
+        let store = &self.inner.store;
+        let keys = store.keys();
+        let partition = keys.partition(user);
+        let named = [
+            (keys.following(user), Kind::Set, false),
+            (keys.left(user), Kind::Set, false),
+            (keys.followers(user), Kind::Set, false),
+            (keys.gone(user), Kind::Set, false),
+            (keys.log(partition), Kind::Stream, true),
+            (keys.pending(partition), Kind::Set, true),
+            (keys.clock(partition), Kind::Text, true),
+        ];
+        let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
+        let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
+        let mut answers = answers.into_iter();
+        let mut inspected = Vec::with_capacity(named.len());
+        for ((key, _, shared), questions) in named.into_iter().zip(questions) {
+            let mut found = InspectedKey { key: key.to_string(), shared, encoding: None, bytes: 0, entries: None };
+            for (question, answer) in questions.iter().zip(answers.by_ref()) {
+                found.learn(question, answer?);
+            }
+            found.entries = found.entries.filter(|_| found.encoding.is_some());
+            inspected.push(found);
+        }
+        Ok(InspectedUser {
+            partition: partition.get(),
+            hash_tag: keys.hash_tag(partition),
+            slot: keys.slot(partition).get(),
+            node: store.node(partition).unwrap_or_default(),
+            keys: inspected,
+        })
+    }
+}
+
+fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
+    let mut questions = vec![Inspect::Encoding(key.clone()), Inspect::Bytes(key.clone())];
+    match kind {
+        Kind::Set => questions.push(Inspect::SetEntries(key.clone())),
+        Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
+        Kind::Text => {}
+    }
+    questions
+}
+
+impl InspectedKey {
+    fn learn(&mut self, question: &Inspect, answer: Inspected) {
+        match (question, answer) {
+            (_, Inspected::Missing) => {}
+            (_, Inspected::Encoding(encoding)) => self.encoding = Some(encoding),
+            (Inspect::SetEntries(_) | Inspect::StreamEntries(_), Inspected::Number(entries)) => {
+                self.entries = Some(entries);
+            }
+            (Inspect::Bytes(_) | Inspect::Encoding(_), Inspected::Number(bytes)) => self.bytes = bytes,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use keyspace::{Partition, by_partition};
+use model::{Deadline, Edge, Micros, UserId};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Apply, Due, DueChange, FollowerChange, OldestPending, Probe, TrimLog},
+};
+use tasks::Tasks;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{GraphSettings, lease::Share, settle::settle};
+
+/// How long one sweep's calls may take each.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// Partitions that are replayed at a time.
+const SIDE_BY_SIDE: usize = 32;
+/// Changes of one call.
+const MOST_CHANGES: usize = 64;
+/// In how many sweeps every log is trimmed once.
+const TRIM_SWEEPS: usize = 32;
+
+/// Finishes writes whose second half was not applied: because the process died, or because Redis did not answer.
+pub(crate) struct Relay {
+    store: Store,
+    settings: GraphSettings,
+}
+
+impl Relay {
+    pub(crate) fn start(store: Store, settings: GraphSettings, tasks: &Tasks) {
+        let share = Share::new(store.keys().partitions());
+        tasks.spawn("relay", Self { store, settings }.run(share, tasks.clone()));
+    }
+
+    async fn run(self, mut share: Share, tasks: Tasks) {
+        let mut ticks = interval(self.settings.relay_interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let token = tasks.token().clone();
+        for sweep in 0.. {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = token.cancelled() => break,
+            }
+            tokio::select! {
+                () = self.sweep(&mut share, sweep) => {}
+                () = token.cancelled() => break,
+            }
+        }
+        if let Err(error) = share.resign(&self.store, Deadline::after(Duration::from_secs(1))).await {
+            tracing::info!(%error, "lease not given back; it expires by itself");
+        }
+    }
+
+    async fn sweep(&self, share: &mut Share, sweep: usize) {
+        if let Err(error) = share.renew(&self.store, &self.settings, Deadline::after(TIME_LIMIT)).await {
+            tracing::warn!(%error, "lease not renewed");
+        }
+        let due = self.overdue(share.partitions()).await;
+        let replays = due.into_iter().map(|partition| self.replay_named(partition));
+        let mut replays = stream::iter(replays).buffer_unordered(SIDE_BY_SIDE);
+        while let Some((partition, result)) = replays.next().await {
+            if let Err(error) = result {
+                tracing::warn!(%partition, %error, "changes not replayed; they stay pending");
+            }
+        }
+        let to_trim: Vec<_> =
+            share.partitions().iter().copied().skip(sweep % TRIM_SWEEPS).step_by(TRIM_SWEEPS).collect();
+        self.trim(&to_trim).await;
+    }
+
+    /// The partitions with a change that has been pending for too long. Also tells how far behind the oldest one is.
+    async fn overdue(&self, partitions: &[Partition]) -> Vec<Partition> {
+        let reads: Vec<_> = partitions.iter().copied().map(OldestPending).collect();
+        let oldest = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        let now = Micros::now().get();
+        let ages = partitions.iter().zip(oldest).filter_map(|(&partition, oldest)| match oldest {
+            Ok(version) => Some((partition, now.saturating_sub(version?.0))),
+            Err(error) => {
+                tracing::debug!(%partition, %error, "pending changes not read");
+                None
+            }
+        });
+        let ages: Vec<_> = ages.collect();
+        let lag = ages.iter().map(|(_, age)| *age).max().unwrap_or(0);
+        metrics::gauge!("socialgraph_relay_lag_seconds").set(lag as f64 / 1e6);
+        ages.into_iter().filter(|(_, age)| *age >= self.min_age()).map(|(partition, _)| partition).collect()
+    }
+
+    async fn replay_named(&self, partition: Partition) -> (Partition, Result<(), StoreError>) {
+        (partition, self.replay(partition).await)
+    }
+
+    /// Applies and settles what is due in a partition, until nothing is.
+    async fn replay(&self, partition: Partition) -> Result<(), StoreError> {
+        loop {
+            let due = Due { partition, min_age: self.min_age() };
+            let entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
+            if entries.is_empty() {
+                return Ok(());
+            }
+            for entry in entries.iter().filter(|entry| entry.changes.is_empty()) {
+                tracing::error!(%partition, version = %entry.version, "a pending change is not in the log");
+            }
+            let changes = self.still_true(&entries).await?;
+            self.apply(changes).await?;
+            settle(&self.store, entries.iter().map(|entry| (partition, entry.version))).await;
+        }
+    }
+
+    /// The changes that are to be applied: those of which the follower's partition still says what the change says.
+    ///
+    /// An addition that was undone since would come back. A removal that did not happen, because its commit failed half-way,
+    /// would leave a half edge; as an edge never gets the score of a removed one again, its score tells.
+    async fn still_true(&self, entries: &[DueChange]) -> Result<Vec<(Edge, FollowerChange)>, StoreError> {
+        let mut by_follower: BTreeMap<UserId, Vec<(Edge, FollowerChange)>> = BTreeMap::new();
+        for &(edge, change) in entries.iter().flat_map(|entry| &entry.changes) {
+            by_follower.entry(edge.follower()).or_default().push((edge, change));
+        }
+        let probes: Vec<_> = by_follower
+            .iter()
+            .map(|(&follower, changes)| Probe {
+                follower,
+                followees: changes.iter().map(|(edge, _)| edge.followee()).collect(),
+            })
+            .collect();
+        let truths = self.store.run_all(&probes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        let mut replayed = Vec::new();
+        for (changes, truths) in by_follower.into_values().zip(truths) {
+            replayed.extend(changes.into_iter().zip(truths?).filter(|&((_, change), truth)| is_true(change, truth)));
+        }
+        Ok(replayed.into_iter().map(|(change, _)| change).collect())
+    }
+
+    async fn apply(&self, changes: Vec<(Edge, FollowerChange)>) -> Result<(), StoreError> {
+        let keys = self.store.keys();
+        for (_, change) in &changes {
+            let kind = match change {
+                FollowerChange::Present { .. } => "follow",
+                FollowerChange::Absent { .. } => "unfollow",
+            };
+            metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
+        }
+        let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
+        let batches = by_partition(keys.partitions(), changes, MOST_CHANGES, home);
+        let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
+        self.store.run_all(&applies, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.into_iter().collect()
+    }
+
+    async fn trim(&self, partitions: &[Partition]) {
+        let retention = self.settings.changes_retention.as_micros() as u64;
+        let trims: Vec<_> = partitions.iter().map(|&partition| TrimLog { partition, retention }).collect();
+        let results = self.store.run_all(&trims, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        if let Some(error) = results.into_iter().find_map(Result::err) {
+            tracing::debug!(%error, "log not trimmed");
+        }
+    }
+
+    fn min_age(&self) -> u64 {
+        self.settings.relay_min_age.as_micros() as u64
+    }
+}
+
+/// Whether a change may be replayed, given since when the follower follows the followee.
+fn is_true(change: FollowerChange, truth: Option<Micros>) -> bool {
+    match change {
+        FollowerChange::Present { followed_at, .. } => truth == Some(followed_at),
+        FollowerChange::Absent { removed, .. } => removed.is_none() || truth != removed,
+    }
+}

@@ -1,0 +1,71 @@
+-- Commits new follows of one partition: Follow, and batches of an import.
+--
+-- Keys:       log, pending, clock; then following:<u> and left:<u> of each follower u.
+-- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
+--             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
+--             the followee and followed_at in microseconds (0: now).
+-- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
+--             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit),
+--             and a score a row (followed_at; 0 where there is none).
+-- Slot rule:  every key carries the partition's hash tag.
+-- Idempotent: yes. An edge that exists is returned unchanged and writes nothing.
+-- Cost:       O(rows log list), at most 64 rows. All checks and reads come before the first write, which is the log entry.
+
+local seen, most, source = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local time = redis.call('TIME')
+local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
+local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
+
+local letters, scores, log, writes = {}, {}, {}, {}
+local version = first
+local key, argument = 4, 4
+while key < #KEYS do
+  local follower, rows = ARGV[argument], tonumber(ARGV[argument + 1])
+  argument = argument + 2
+  local followees = {}
+  for row = 1, rows do followees[row] = ARGV[argument + 2 * (row - 1)] end
+  local following = redis.call('ZMSCORE', KEYS[key], unpack(followees))
+  local left = redis.call('ZMSCORE', KEYS[key + 1], unpack(followees))
+  local count = redis.call('ZCARD', KEYS[key])
+  local added, returned, fresh = {}, {}, {}
+  for row = 1, rows do
+    local followee, at = followees[row], tonumber(ARGV[argument + 2 * row - 1])
+    local letter, score = 'c', '0'
+    if following[row] or fresh[followee] then
+      letter, score = 'e', following[row] or fresh[followee]
+    elseif at > 0 and left[row] and at <= tonumber(left[row]) then
+      letter = 's'
+    elseif count >= most then
+      letter = 'l'
+    else
+      score = string.format('%.0f', at > 0 and at or version)
+      fresh[followee] = score
+      count = count + 1
+      version = version + 1
+      added[#added + 1] = score
+      added[#added + 1] = followee
+      if left[row] then returned[#returned + 1] = followee end
+      log[#log + 1] = '+'
+      log[#log + 1] = follower .. ' ' .. followee .. ' ' .. score .. (source ~= '' and ' ' .. source or '')
+    end
+    letters[#letters + 1] = letter
+    scores[#scores + 1] = score
+  end
+  if #added > 0 then writes[#writes + 1] = { key, added, returned } end
+  key = key + 2
+  argument = argument + 2 * rows
+end
+
+if #writes == 0 then
+  return { string.format('%.0f', math.max(clock, seen)), table.concat(letters), scores }
+end
+
+local last = string.format('%.0f', version - 1)
+redis.call('XADD', KEYS[1], last .. '-0', unpack(log))
+redis.call('SET', KEYS[3], last)
+redis.call('ZADD', KEYS[2], last, last)
+for _, write in ipairs(writes) do
+  redis.call('ZADD', KEYS[write[1]], unpack(write[2]))
+  if #write[3] > 0 then redis.call('ZREM', KEYS[write[1] + 1], unpack(write[3])) end
+end
+return { string.format('%.0f', first), table.concat(letters), scores }

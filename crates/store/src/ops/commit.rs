@@ -1,0 +1,176 @@
+//! The first half of a write: the truth about an edge, in its follower's partition.
+
+use fred::types::Value;
+use keyspace::{Keyspace, Partition, SlotGroup};
+use model::{Edge, Micros, UserId, Version};
+
+use super::Operation;
+use crate::{StoreError, call::Call, script, value};
+
+/// How long an unfollow supersedes older rows of an import: 7 days, in seconds.
+const LEFT_KEPT_SECONDS: i64 = 7 * 24 * 3600;
+
+/// Commits follows of one partition. See `follow.lua`.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// The partition of all followers.
+    pub partition: Partition,
+    /// The rows of each follower; each follower once, at most 64 rows in all.
+    pub followers: Vec<FollowerRows>,
+    /// Where the follows come from; empty if unknown.
+    pub source: String,
+    /// The most that anyone may follow.
+    pub max_following: u32,
+    /// The highest version seen of the partition.
+    pub seen: Version,
+}
+
+/// What one follower is to follow.
+#[derive(Clone, Debug)]
+pub struct FollowerRows {
+    /// Who follows.
+    pub follower: UserId,
+    /// Whom.
+    pub rows: Vec<FollowRow>,
+}
+
+/// A follow to be committed.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowRow {
+    /// Who is followed. Not the follower.
+    pub followee: UserId,
+    /// Since when; `None` for now.
+    pub followed_at: Option<Micros>,
+}
+
+/// What became of a [`Follow`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// An outcome for each row, in the order given.
+    pub outcomes: Vec<RowOutcome>,
+    /// The version of the log entry; if nothing was new, the last version of the partition.
+    pub version: Version,
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOutcome {
+    /// The edge is new.
+    Created {
+        /// The edge's score.
+        followed_at: Micros,
+        /// The version of the change.
+        version: Version,
+    },
+    /// The edge was there.
+    Existing {
+        /// Since when.
+        followed_at: Micros,
+    },
+    /// A later unfollow stands.
+    Superseded,
+    /// The follower follows as many as they may.
+    OverLimit,
+}
+
+impl Follow {
+    /// One follow, from now.
+    pub fn one(edge: Edge, partition: Partition, source: String, max_following: u32, seen: Version) -> Self {
+        let rows = vec![FollowRow { followee: edge.followee(), followed_at: None }];
+        let followers = vec![FollowerRows { follower: edge.follower(), rows }];
+        Self { partition, followers, source, max_following, seen }
+    }
+}
+
+impl Operation for Follow {
+    type Output = Committed;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
+        let mut names = Vec::with_capacity(3 + 2 * self.followers.len());
+        names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
+        let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
+        args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
+        for FollowerRows { follower, rows } in &self.followers {
+            names.extend([keys.following(*follower), keys.left(*follower)]);
+            args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
+            for row in rows {
+                let at = row.followed_at.map_or(0, |at| at.get().cast_signed());
+                args.extend([Value::Integer(row.followee.get()), Value::Integer(at)]);
+            }
+        }
+        Ok(Call::script(&script::FOLLOW, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Committed, StoreError> {
+        let [version, letters, scores] = value::array_of(answer)?;
+        let mut next = value::number(&version)?;
+        let mut last = Version(next);
+        let letters = value::text(&letters)?.bytes();
+        let mut outcomes = Vec::with_capacity(letters.len());
+        for (letter, score) in letters.zip(value::array(scores)?) {
+            outcomes.push(match letter {
+                b'c' => {
+                    last = Version(next);
+                    next += 1;
+                    RowOutcome::Created { followed_at: value::score(&score)?, version: last }
+                }
+                b'e' => RowOutcome::Existing { followed_at: value::score(&score)? },
+                b's' => RowOutcome::Superseded,
+                b'l' => RowOutcome::OverLimit,
+                other => return Err(StoreError::Refused(format!("unknown outcome {:?}", char::from(other)))),
+            });
+        }
+        Ok(Committed { outcomes, version: last })
+    }
+}
+
+/// Commits the end of a follow. See `unfollow.lua`.
+#[derive(Clone, Debug)]
+pub struct Unfollow {
+    /// Which.
+    pub edge: Edge,
+    /// The highest version seen of the follower's partition.
+    pub seen: Version,
+}
+
+/// What became of an [`Unfollow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfollowed {
+    /// The version of the change.
+    pub version: Version,
+    /// The score of the removed edge; `None` if there was none.
+    pub removed: Option<Micros>,
+}
+
+impl Operation for Unfollow {
+    type Output = Unfollowed;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (follower, followee) = (self.edge.follower(), self.edge.followee());
+        let partition = keys.partition(follower);
+        let names = vec![
+            keys.log(partition),
+            keys.pending(partition),
+            keys.clock(partition),
+            keys.following(follower),
+            keys.left(follower),
+        ];
+        let args = vec![
+            version(self.seen),
+            Value::Integer(follower.get()),
+            Value::Integer(followee.get()),
+            Value::Integer(LEFT_KEPT_SECONDS),
+        ];
+        Ok(Call::script(&script::UNFOLLOW, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Unfollowed, StoreError> {
+        let [version, removed] = value::array_of(answer)?;
+        Ok(Unfollowed { version: Version(value::number(&version)?), removed: value::optional_score(&removed)? })
+    }
+}
+
+pub(super) fn version(version: Version) -> Value {
+    Value::Integer(version.0.cast_signed())
+}

@@ -1,0 +1,36 @@
+//! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
+
+mod commit;
+mod followers;
+mod keyspace;
+mod lists;
+mod pending;
+
+use ::keyspace::{CrossSlot, Keyspace};
+use fred::types::Value;
+
+pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
+pub use followers::{Apply, FollowerChange};
+pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
+pub use lists::{Clock, Count, IsFollowing, Page, Probe, Rank, RankPage};
+pub use pending::{Due, DueChange, OldestPending, Settle, TrimLog};
+
+use crate::{StoreError, call::Call};
+
+/// One script or command on the keys of one slot.
+pub trait Operation: Send + Sync {
+    /// What it gives.
+    type Output: Send;
+
+    #[doc(hidden)]
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError>;
+
+    #[doc(hidden)]
+    fn answer(&self, value: Value) -> Result<Self::Output, StoreError>;
+}
+
+impl From<CrossSlot> for StoreError {
+    fn from(error: CrossSlot) -> Self {
+        Self::Refused(error.to_string())
+    }
+}

@@ -1,0 +1,175 @@
+//! Changes whose other half may not be applied yet, and the log that tells what they are.
+
+use fred::types::Value;
+use keyspace::{Keyspace, Partition, SlotGroup};
+use model::{Edge, Micros, UserId, Version};
+
+use super::{FollowerChange, Operation, commit::version};
+use crate::{StoreError, call::Call, script, value};
+
+/// Forgets changes that are wholly applied.
+#[derive(Clone, Debug)]
+pub struct Settle {
+    /// Where they were committed.
+    pub partition: Partition,
+    /// The versions of their log entries, 1 to 1,000.
+    pub versions: Vec<Version>,
+}
+
+impl Operation for Settle {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("ZREM", keys.pending(self.partition), self.versions.iter().copied().map(version)))
+    }
+
+    fn answer(&self, _removed: Value) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The version of the oldest change of a partition that is pending, if one is.
+#[derive(Clone, Copy, Debug)]
+pub struct OldestPending(pub Partition);
+
+impl Operation for OldestPending {
+    type Output = Option<Version>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("ZRANGE", keys.pending(self.0), [0_i64, 0]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<Version>, StoreError> {
+        value::array(answer)?.first().map(|version| value::number(version).map(Version)).transpose()
+    }
+}
+
+/// The oldest changes of a partition that are pending. See `due.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    /// Where they were committed.
+    pub partition: Partition,
+    /// How old they are at least, in microseconds.
+    pub min_age: u64,
+}
+
+/// A log entry that is pending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueChange {
+    /// The version of the entry.
+    pub version: Version,
+    /// What the entry says; nothing if the log no longer has it.
+    pub changes: Vec<(Edge, FollowerChange)>,
+}
+
+impl Operation for Due {
+    type Output = Vec<DueChange>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(vec![keys.log(self.partition), keys.pending(self.partition)])?;
+        let args = vec![Value::Integer(self.min_age.cast_signed()), Value::Integer(64)];
+        Ok(Call::script(&script::DUE, group, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Vec<DueChange>, StoreError> {
+        value::array(answer)?.into_iter().map(due_change).collect()
+    }
+}
+
+/// Trims the log of a partition. See `trim.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct TrimLog {
+    /// Which.
+    pub partition: Partition,
+    /// For how many microseconds a settled entry is kept.
+    pub retention: u64,
+}
+
+impl Operation for TrimLog {
+    type Output = u64;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(vec![keys.log(self.partition), keys.pending(self.partition)])?;
+        Ok(Call::script(&script::TRIM, group, vec![Value::Integer(self.retention.cast_signed())]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<u64, StoreError> {
+        value::number(&answer)
+    }
+}
+
+fn due_change(entry: Value) -> Result<DueChange, StoreError> {
+    let [last, fields] = value::array_of(entry)?;
+    let last: u64 = value::number(&last)?;
+    let fields = value::array(fields)?;
+    let (pairs, []) = fields.as_chunks::<2>() else {
+        return Err(value::unexpected("pairs", &Value::Array(fields)));
+    };
+    let changes = (1..=pairs.len() as u64).zip(pairs).map(|(row, [kind, text])| {
+        let version = Version((last + row).saturating_sub(pairs.len() as u64));
+        parse_change(value::text(kind)?, value::text(text)?, version)
+            .ok_or_else(|| value::unexpected("a change in the log", text))
+    });
+    Ok(DueChange { version: Version(last), changes: changes.collect::<Result<_, _>>()? })
+}
+
+/// Reads `<follower> <followee> <score>` and perhaps more after it.
+fn parse_change(kind: &str, text: &str, version: Version) -> Option<(Edge, FollowerChange)> {
+    let mut parts = text.splitn(4, ' ');
+    let mut number = || parts.next()?.parse::<i64>().ok();
+    let (follower, followee, score) = (UserId::new(number()?).ok()?, UserId::new(number()?).ok()?, number()?);
+    let score = Micros::new(u64::try_from(score).ok()?).ok();
+    let change = match kind {
+        "+" => FollowerChange::Present { followed_at: score?, version },
+        "-" => FollowerChange::Absent { removed: score, version },
+        _ => return None,
+    };
+    Some((Edge::new(follower, followee).ok()?, change))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_log_entries() {
+        let edge =
+            |follower, followee| Edge::new(UserId::new(follower).unwrap(), UserId::new(followee).unwrap()).unwrap();
+        let at = |micros| Micros::new(micros).unwrap();
+        let entry = |fields: &[&str]| {
+            let fields = fields.iter().map(|field| Value::from(*field)).collect();
+            due_change(Value::Array(vec!["1700000000000009".into(), Value::Array(fields)]))
+        };
+        assert_eq!(
+            entry(&["+", "1 2 1700000000000008", "+", "3 4 1600000000000000 contacts of mine"]).unwrap(),
+            DueChange {
+                version: Version(1_700_000_000_000_009),
+                changes: vec![
+                    (
+                        edge(1, 2),
+                        FollowerChange::Present {
+                            followed_at: at(1_700_000_000_000_008),
+                            version: Version(1_700_000_000_000_008)
+                        }
+                    ),
+                    (
+                        edge(3, 4),
+                        FollowerChange::Present {
+                            followed_at: at(1_600_000_000_000_000),
+                            version: Version(1_700_000_000_000_009)
+                        }
+                    ),
+                ],
+            }
+        );
+        let version = Version(1_700_000_000_000_009);
+        for (score, removed) in [("1700000000000001", Some(at(1_700_000_000_000_001))), ("0", None)] {
+            let changes = entry(&["-", &format!("1 2 {score}")]).unwrap().changes;
+            assert_eq!(changes, [(edge(1, 2), FollowerChange::Absent { removed, version })]);
+        }
+        assert_eq!(entry(&[]).unwrap().changes, []);
+        for bad in [&["+"][..], &["*", "1 2 3"], &["+", "1 2"], &["+", "1 1 3"], &["+", "0 1 3"], &["+", "1 2 0"]] {
+            assert!(entry(bad).is_err(), "{bad:?}");
+        }
+    }
+}

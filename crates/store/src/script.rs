@@ -1,0 +1,63 @@
+use std::sync::OnceLock;
+
+/// A Lua script. Its file says what it takes, gives and costs.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) name: &'static str,
+    pub(crate) source: &'static str,
+    sha: OnceLock<String>,
+}
+
+impl Script {
+    const fn new(name: &'static str, source: &'static str) -> Self {
+        Self { name, source, sha: OnceLock::new() }
+    }
+
+    /// What Redis knows the script by.
+    pub(crate) fn sha(&self) -> &str {
+        self.sha.get_or_init(|| fred::util::sha1_hash(self.source))
+    }
+}
+
+macro_rules! scripts {
+    ($($name:ident: $file:literal),* $(,)?) => {
+        $(pub(crate) static $name: Script = Script::new($file, include_str!(concat!("lua/", $file, ".lua")));)*
+
+        #[cfg(test)]
+        static ALL: &[&Script] = &[$(&$name),*];
+    };
+}
+
+scripts! {
+    APPLY: "apply",
+    DUE: "due",
+    FOLLOW: "follow",
+    FORMAT: "format",
+    LEASE: "lease",
+    RANK: "rank",
+    TRIM: "trim",
+    UNFOLLOW: "unfollow",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_a_script_and_every_script_tells_its_contract() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lua");
+        let files: BTreeSet<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().to_string_lossy().trim_end_matches(".lua").to_owned())
+            .collect();
+        assert_eq!(files, ALL.iter().map(|script| script.name.to_owned()).collect());
+        for script in ALL {
+            for part in ["Keys:", "Arguments:", "Returns:", "Slot rule:", "Idempotent:", "Cost:"] {
+                let line = format!("-- {part}");
+                assert!(script.source.lines().any(|l| l.starts_with(&line)), "{}.lua lacks {part}", script.name);
+            }
+        }
+    }
+}

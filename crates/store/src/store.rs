@@ -1,0 +1,260 @@
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use fred::{
+    interfaces::ClientLike,
+    prelude::Error as RedisError,
+    types::{ClusterHash, CustomCommand, Value},
+};
+use futures::{StreamExt, future::join_all, stream};
+use keyspace::{Keyspace, Partition, Slot};
+use model::Deadline;
+use tasks::Tasks;
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::Instrument;
+
+use crate::{
+    Operation, StoreError,
+    call::Call,
+    config::StoreConfig,
+    error::{Reaction, reaction},
+    lane::Lane,
+    topology::Topology,
+};
+
+/// How often the map of slots is read again from the client.
+const TOPOLOGY_INTERVAL: Duration = Duration::from_millis(250);
+/// The first and the longest pause before a call is tried again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(128));
+/// Most calls of one batch in flight to one node.
+const BATCH_WINDOW: usize = 256;
+
+/// The graph's place in Redis. Clones share the same connections.
+///
+/// Everything is asked for as an [`Operation`]: one script or command on the keys of one slot. A call that was not run, or
+/// whose answer was lost, is sent again until its deadline; that is safe because every operation is idempotent.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    keys: Keyspace,
+    config: StoreConfig,
+    small: Lane,
+    bulk: Lane,
+    topology: ArcSwap<Topology>,
+}
+
+/// Which connections a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Somebody waits for the answer.
+    Interactive,
+    /// Large answers and background work, which must not delay the others.
+    Bulk,
+}
+
+impl Store {
+    /// Connects to Redis. Connections are kept by a task until `tasks` end.
+    pub async fn connect(config: StoreConfig, keys: Keyspace, tasks: &Tasks) -> Result<Self, StoreError> {
+        if config.servers.is_empty() {
+            return Err(StoreError::Refused("no server is configured".to_owned()));
+        }
+        let small = Lane::open("redis", &config, tasks).await?;
+        let bulk = Lane::open("redis-bulk", &config, tasks).await?;
+        let topology = ArcSwap::from_pointee(Topology::read(&small.client(), &config, None));
+        let store = Self { inner: Arc::new(Inner { keys, config, small, bulk, topology }) };
+        tasks.spawn("redis-topology", store.clone().follow_topology(tasks.clone()));
+        Ok(store)
+    }
+
+    /// The names of keys.
+    pub fn keys(&self) -> &Keyspace {
+        &self.inner.keys
+    }
+
+    /// Does one thing.
+    pub async fn run<O: Operation>(
+        &self,
+        operation: &O,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<O::Output, StoreError> {
+        let call = operation.call(&self.inner.keys)?;
+        operation.answer(self.inner.send(&call, traffic, deadline).await?)
+    }
+
+    /// Does many things at once, in no particular order; results come in the order given. Nodes are served side by side,
+    /// each with a bounded number of calls in flight.
+    pub async fn run_all<O: Operation>(
+        &self,
+        operations: &[O],
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Vec<Result<O::Output, StoreError>> {
+        let calls = operations.iter().map(|operation| operation.call(&self.inner.keys)).enumerate();
+        let slot_of = |(_, call): &(usize, Result<Call, StoreError>)| call.as_ref().map_or(Slot::default(), |c| c.slot);
+        let by_node = self.inner.topology.load().slots.by_node(calls, slot_of);
+        let nodes = by_node.into_iter().map(|(_, calls)| {
+            let answers = calls.into_iter().map(|(index, call)| self.send_numbered(index, call, traffic, deadline));
+            stream::iter(answers).buffer_unordered(BATCH_WINDOW).collect::<Vec<_>>()
+        });
+        let mut answers: Vec<_> = join_all(nodes).await.into_iter().flatten().collect();
+        answers.sort_unstable_by_key(|(index, _)| *index);
+        operations.iter().zip(answers).map(|(operation, (_, answer))| operation.answer(answer?)).collect()
+    }
+
+    /// A future that borrows nothing, which keeps the futures of batches `Send` whatever they are part of.
+    fn send_numbered(
+        &self,
+        index: usize,
+        call: Result<Call, StoreError>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> impl Future<Output = (usize, Result<Value, StoreError>)> + Send + 'static {
+        let inner = self.inner.clone();
+        async move {
+            let answer = match call {
+                Ok(call) => inner.send(&call, traffic, deadline).await,
+                Err(error) => Err(error),
+            };
+            (index, answer)
+        }
+    }
+
+    /// The address of the primary that serves a partition, if one does.
+    pub fn node(&self, partition: Partition) -> Option<String> {
+        let topology = self.inner.topology.load();
+        topology.node(self.inner.keys.slot(partition)).map(|node| node.address.clone())
+    }
+
+    /// The addresses of all primaries that serve slots.
+    pub fn nodes(&self) -> Vec<String> {
+        self.inner.topology.load().addresses()
+    }
+
+    /// Whether every slot is served by a primary that answers; says what is wrong.
+    pub async fn probe(&self, deadline: Deadline) -> Result<(), String> {
+        let topology = self.inner.topology.load_full();
+        match topology.slots.uncovered() {
+            0 => {}
+            slots => return Err(format!("no primary serves {slots} of the slots")),
+        }
+        let partitions = self.inner.keys.partitions().all();
+        let slots = topology.slot_of_each_node(partitions.map(|partition| self.inner.keys.slot(partition)));
+        let pings = slots.into_iter().map(|slot| {
+            let inner = self.inner.clone();
+            async move { inner.attempt(&Call::to_slot("PING", slot), Traffic::Interactive, deadline, false).await }
+        });
+        match join_all(pings).await.into_iter().find_map(Result::err) {
+            None => Ok(()),
+            Some(error) => Err(format!("a primary does not answer: {error}")),
+        }
+    }
+
+    async fn follow_topology(self, tasks: Tasks) {
+        let inner = &self.inner;
+        let token = tasks.token().clone();
+        loop {
+            tokio::select! {
+                () = token.cancelled() => return,
+                () = sleep(TOPOLOGY_INTERVAL) => {}
+            }
+            let before = inner.topology.load();
+            before.nodes().iter().for_each(|node| node.record_in_flight(inner.config.max_in_flight));
+            let now = Topology::read(&inner.small.client(), &inner.config, Some(&before));
+            if now.slots != before.slots || now.addresses() != before.addresses() {
+                tracing::info!(nodes = ?now.addresses(), uncovered = now.slots.uncovered(), "slots moved");
+                inner.topology.store(Arc::new(now));
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Sends a call until it is answered, refused, or its deadline passes.
+    async fn send(&self, call: &Call, traffic: Traffic, deadline: Deadline) -> Result<Value, StoreError> {
+        let mut pause = PAUSES.0;
+        let mut with_source = false;
+        loop {
+            let error = match self.attempt(call, traffic, deadline, with_source).await {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let error = match error {
+                Failure::Deadline => return Err(StoreError::Deadline),
+                Failure::Redis(error) => error,
+            };
+            metrics::counter!("socialgraph_redis_errors_total", "kind" => error.kind().to_str()).increment(1);
+            let kind = match reaction(&error) {
+                Reaction::SendSource if !with_source => {
+                    with_source = true;
+                    continue;
+                }
+                Reaction::SendSource | Reaction::Refuse => return Err(StoreError::Refused(error.to_string())),
+                Reaction::GiveUp => return Err(StoreError::Unavailable(error.to_string())),
+                Reaction::Retry(kind) | Reaction::RetryAmbiguous(kind) => kind,
+            };
+            metrics::counter!("socialgraph_redis_retries_total", "kind" => kind).increment(1);
+            if deadline.remaining() <= pause {
+                return Err(StoreError::Unavailable(error.to_string()));
+            }
+            tracing::debug!(command = call.verb.name(), %error, kind, "trying again");
+            sleep(pause).await;
+            pause = (2 * pause).min(PAUSES.1);
+        }
+    }
+
+    /// Sends a call once.
+    async fn attempt(
+        &self,
+        call: &Call,
+        traffic: Traffic,
+        deadline: Deadline,
+        with_source: bool,
+    ) -> Result<Value, Failure> {
+        let command = call.verb.name();
+        let topology = self.topology.load_full();
+        let node = topology.node(call.slot);
+        let address = node.map_or("", |node| &node.address);
+        let span = tracing::info_span!(
+            target: "socialgraph::redis",
+            "redis",
+            otel.kind = "client",
+            otel.name = command,
+            db.system.name = "redis",
+            server.address = address,
+        );
+        async {
+            let by_caller = Instant::from_std(deadline.instant());
+            let _permit = match node {
+                Some(node) => Some(timeout_at(by_caller, node.permits.acquire()).await.map_err(|_| Failure::Deadline)?),
+                None => None,
+            };
+            let lane = match traffic {
+                Traffic::Interactive => &self.small,
+                Traffic::Bulk => &self.bulk,
+            };
+            let (name, args) = call.wire(with_source);
+            let custom = CustomCommand::new_static(name, ClusterHash::Custom(call.slot.get()), false);
+            let sent = Instant::now();
+            let answer = timeout_at(by_caller, lane.client().custom(custom, args)).await;
+            if let Some(node) = node {
+                node.record(command, sent.elapsed());
+            }
+            answer.map_err(|_| Failure::Deadline)?.map_err(Failure::Redis)
+        }
+        .instrument(span)
+        .await
+    }
+}
+
+/// Why an attempt failed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the deadline passed")]
+    Deadline,
+    #[error("{0}")]
+    Redis(RedisError),
+}

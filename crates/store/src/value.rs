@@ -1,0 +1,71 @@
+//! Reads the answers of Redis. What is not as expected is [`StoreError::Refused`].
+
+use std::str::FromStr;
+
+use fred::types::Value;
+use model::{Entry, Micros, UserId};
+
+use crate::StoreError;
+
+pub(crate) fn unexpected(wanted: &str, value: &Value) -> StoreError {
+    StoreError::Refused(format!("expected {wanted}, got {:?}", value.kind()))
+}
+
+/// An integer or a string.
+pub(crate) fn number<T: FromStr + TryFrom<i64>>(value: &Value) -> Result<T, StoreError> {
+    let number = match value {
+        Value::Integer(integer) => T::try_from(*integer).ok(),
+        other => text(other)?.parse().ok(),
+    };
+    number.ok_or_else(|| unexpected("a number", value))
+}
+
+pub(crate) fn text(value: &Value) -> Result<&str, StoreError> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => Err(unexpected("text", other)),
+    }
+}
+
+pub(crate) fn array(value: Value) -> Result<Vec<Value>, StoreError> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => Err(unexpected("an array", &other)),
+    }
+}
+
+pub(crate) fn array_of<const N: usize>(value: Value) -> Result<[Value; N], StoreError> {
+    array(value)?.try_into().map_err(|items: Vec<Value>| unexpected("a longer or shorter array", &Value::Array(items)))
+}
+
+/// A time of following that is a score. Scores are whole numbers, but Redis may write large ones as `1.7e+15`.
+pub(crate) fn score(value: &Value) -> Result<Micros, StoreError> {
+    optional_score(value)?.ok_or_else(|| unexpected("a score", value))
+}
+
+/// A score, or none: `nil`, or the 0 of scripts.
+pub(crate) fn optional_score(value: &Value) -> Result<Option<Micros>, StoreError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let text = text(value)?;
+    let number = text.parse().or_else(|_| text.parse::<f64>().map(|float| float as u64));
+    match number {
+        Ok(0) => Ok(None),
+        Ok(number) => Micros::new(number).map(Some).map_err(|_| unexpected("a score", value)),
+        Err(_) => Err(unexpected("a score", value)),
+    }
+}
+
+pub(crate) fn user(value: &Value) -> Result<UserId, StoreError> {
+    UserId::new(number(value)?).map_err(|_| unexpected("a user id", value))
+}
+
+/// Members and scores in turn.
+pub(crate) fn entries(value: Value) -> Result<Vec<Entry>, StoreError> {
+    let items = array(value)?;
+    let (pairs, []) = items.as_chunks::<2>() else {
+        return Err(unexpected("pairs", &Value::Array(items)));
+    };
+    pairs.iter().map(|[member, at]| Ok(Entry { at: score(at)?, user: user(member)? })).collect()
+}
