@@ -16,8 +16,9 @@ use futures::{
     stream::{self, BoxStream},
 };
 use http::Response;
+use model::Deadline;
 use socialgraph::v1::{FollowRequest, FollowResponse};
-use socialgraph_server::{errors, rpc::Deadline};
+use socialgraph_server::errors;
 use tokio::sync::Semaphore;
 use tonic::{Request, Status, body::Body, server::NamedService};
 use tonic_prost::ProstCodec;
