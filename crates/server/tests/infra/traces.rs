@@ -1,5 +1,8 @@
 //! Spans of calls arrive at a real OTLP receiver.
 
+use std::sync::Arc;
+
+use localcluster::{LocalCluster, Options, Topology};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::{
         ExportTraceServiceRequest, ExportTraceServiceResponse,
@@ -7,12 +10,20 @@ use opentelemetry_proto::tonic::{
     },
     trace::v1::{Span, span::SpanKind, status::StatusCode},
 };
+use socialgraph::v1::{FollowRequest, social_graph_client::SocialGraphClient};
 use socialgraph_server::{
-    config::{self, Log},
-    telemetry::{subscriber, tracer_provider},
+    app,
+    config::{self, Flags, Log, Mode},
+    serve::Addresses,
+    telemetry::{metrics, subscriber, tracer_provider},
 };
 use tasks::Tasks;
-use tokio::{net::TcpListener, sync::mpsc, task::spawn_blocking};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+    task::spawn_blocking,
+};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::server::TcpIncoming};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -95,4 +106,53 @@ async fn a_call_is_a_span_under_its_callers() {
         let is_error = span.status.as_ref().is_some_and(|status| status.code() == StatusCode::Error);
         assert_eq!(is_error, code != "OK");
     }
+}
+
+#[tokio::test]
+async fn what_a_call_asks_of_redis_is_spans_under_the_calls() {
+    let (endpoint, mut received) = receiver().await;
+    let telemetry = config::Telemetry { otlp_endpoint: None, sample_ratio: 0.0, service_name: "graph-b".to_owned() };
+    let provider = tracer_provider(&endpoint, &telemetry).unwrap();
+    let log = Log { filter: "off".to_owned(), ..Log::default() };
+    let _guard = subscriber(&log, Some(&provider), std::io::sink).set_default();
+
+    let redis = LocalCluster::start(Options::temporary(Topology::Single).unwrap()).await.unwrap();
+    let address = redis.addresses()[0].to_string();
+    let (addresses, shutdown, ended) = serve_over(&address).await;
+    let mut client = SocialGraphClient::connect(format!("http://{}", addresses.grpc)).await.unwrap();
+    let mut request = Request::new(FollowRequest { follower_id: 1, followee_id: 2, source: String::new() });
+    request.metadata_mut().insert("traceparent", format!("00-{TRACE}-{PARENT}-01").parse().unwrap());
+    patiently(client.follow(request)).await.unwrap();
+    shutdown.cancel();
+    patiently(ended).await.unwrap();
+    spawn_blocking(move || provider.shutdown()).await.unwrap().unwrap();
+
+    let batch = patiently(received.recv()).await.unwrap();
+    let spans: Vec<Span> =
+        batch.resource_spans.into_iter().flat_map(|spans| spans.scope_spans).flat_map(|spans| spans.spans).collect();
+    let call = spans.iter().find(|span| span.kind() == SpanKind::Server).unwrap();
+    let commands: Vec<_> = spans.iter().filter(|span| span.parent_span_id == call.span_id).collect();
+    assert!(commands.iter().all(|span| hex(&span.trace_id) == TRACE && span.kind() == SpanKind::Client));
+    assert!(commands.iter().all(|span| attribute(span, "server.address").contains(&address)));
+    let mut names: Vec<_> = commands.iter().map(|span| span.name.as_str()).collect();
+    names.dedup();
+    assert_eq!(names, ["follow", "apply"], "both halves of the write");
+}
+
+/// A server over a Redis at an address, on this thread.
+async fn serve_over(redis: &str) -> (Addresses, CancellationToken, oneshot::Receiver<()>) {
+    let values =
+        [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0"), ("redis.mode", "single"), ("redis.urls", redis)];
+    let values = values.map(|(key, text)| (key, text.to_owned())).to_vec();
+    let config = config::load(Mode::Serve, &Flags { file: None, values }, []).unwrap();
+    let (tasks, shutdown) = (Tasks::new(), CancellationToken::new());
+    let (server, _readiness) = app::open(Arc::new(config), &tasks, metrics::install(), &shutdown).await.unwrap();
+    let addresses = server.addresses();
+    let (end, ended) = oneshot::channel();
+    let running = server.run(shutdown.clone());
+    Tasks::new().spawn_once("server", async move {
+        running.await.unwrap();
+        let _ = end.send(());
+    });
+    (addresses, shutdown, ended)
 }
