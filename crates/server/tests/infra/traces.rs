@@ -57,6 +57,10 @@ async fn receiver() -> (String, mpsc::UnboundedReceiver<ExportTraceServiceReques
     (endpoint, received)
 }
 
+fn spans_of(batch: ExportTraceServiceRequest) -> Vec<Span> {
+    batch.resource_spans.into_iter().flat_map(|spans| spans.scope_spans).flat_map(|spans| spans.spans).collect()
+}
+
 fn attribute(span: &Span, key: &str) -> String {
     let value = span.attributes.iter().find(|attribute| attribute.key == key).and_then(|found| found.value.as_ref());
     format!("{:?}", value.and_then(|value| value.value.as_ref()))
@@ -92,8 +96,7 @@ async fn a_call_is_a_span_under_its_callers() {
     let batch = patiently(received.recv()).await.unwrap();
     let resource = format!("{:?}", batch.resource_spans[0].resource);
     assert!(resource.contains("graph-a"), "{resource}");
-    let spans: Vec<Span> =
-        batch.resource_spans.into_iter().flat_map(|spans| spans.scope_spans).flat_map(|spans| spans.spans).collect();
+    let spans = spans_of(batch);
     assert_eq!(spans.len(), 3, "a caller's decision counts, and without one the ratio of 0 does: {spans:?}");
     for (span, (request_id, code)) in
         spans.iter().zip([("once", "OK"), ("internal", "INTERNAL"), ("stream-panic", "INTERNAL")])
@@ -125,11 +128,10 @@ async fn what_a_call_asks_of_redis_is_spans_under_the_calls() {
     patiently(client.follow(request)).await.unwrap();
     shutdown.cancel();
     patiently(ended).await.unwrap();
+    redis.stop().await;
     spawn_blocking(move || provider.shutdown()).await.unwrap().unwrap();
 
-    let batch = patiently(received.recv()).await.unwrap();
-    let spans: Vec<Span> =
-        batch.resource_spans.into_iter().flat_map(|spans| spans.scope_spans).flat_map(|spans| spans.spans).collect();
+    let spans = spans_of(patiently(received.recv()).await.unwrap());
     let call = spans.iter().find(|span| span.kind() == SpanKind::Server).unwrap();
     let commands: Vec<_> = spans.iter().filter(|span| span.parent_span_id == call.span_id).collect();
     assert!(commands.iter().all(|span| hex(&span.trace_id) == TRACE && span.kind() == SpanKind::Client));
