@@ -157,6 +157,6 @@ mod tests {
         }
         readiness.drain();
         assert_eq!(readiness.reasons(), ["draining", "background task worker died"]);
-        assert!(tasks.shutdown(Duration::from_secs(1)).await);
+        assert_eq!(tasks.shutdown(Duration::from_secs(1)).await, Ok(()));
     }
 }

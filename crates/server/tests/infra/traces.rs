@@ -143,8 +143,13 @@ async fn what_a_call_asks_of_redis_is_spans_under_the_calls() {
 
 /// A server over a Redis at an address, on this thread.
 async fn serve_over(redis: &str) -> (Addresses, CancellationToken, oneshot::Receiver<()>) {
-    let values =
-        [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0"), ("redis.mode", "single"), ("redis.urls", redis)];
+    let values = [
+        ("listen", "127.0.0.1:0"),
+        ("admin-listen", "127.0.0.1:0"),
+        ("redis.mode", "single"),
+        ("server.drain-delay", "0s"),
+        ("redis.urls", redis),
+    ];
     let values = values.map(|(key, text)| (key, text.to_owned())).to_vec();
     let config = config::load(Mode::Serve, &Flags { file: None, values }, []).unwrap();
     let (tasks, shutdown) = (Tasks::new(), CancellationToken::new());

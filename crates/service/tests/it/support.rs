@@ -42,7 +42,7 @@ pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
             let world = World::new(servers, mode).await;
             test(&world).await;
             assert_eq!(world.tasks.dead(), [""; 0], "on {mode:?}");
-            assert!(world.tasks.shutdown(LIMIT).await);
+            assert_eq!(world.tasks.shutdown(LIMIT).await, Ok(()));
         });
     }
 }
