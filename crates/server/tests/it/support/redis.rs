@@ -1,0 +1,91 @@
+//! The Redis servers that all cases share, and a way to look at them past the service.
+
+use localcluster::{LocalCluster, Options, Topology};
+use tokio::sync::OnceCell;
+
+/// What stores the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// A Redis Cluster of three primaries.
+    Cluster,
+    /// One Redis without cluster mode.
+    Single,
+}
+
+impl Backend {
+    pub(super) fn mode(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Single => "single",
+        }
+    }
+}
+
+/// Every key that matches the pattern and the digest of its value, one a line.
+const DIGESTS: &str = "
+local cursor, lines = '0', {}
+repeat
+  local reply = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 1000)
+  cursor = reply[1]
+  for _, key in ipairs(reply[2]) do
+    lines[#lines + 1] = key .. ' ' .. redis.sha1hex(redis.call('DUMP', key))
+  end
+until cursor == '0'
+return table.concat(lines, '\\n')";
+
+/// Running servers. They end with this process, and their data goes with them.
+pub(crate) struct Redis {
+    servers: LocalCluster,
+}
+
+impl Redis {
+    /// The servers of a backend, started when they are first asked for.
+    pub(super) async fn shared(backend: Backend) -> &'static Self {
+        static CLUSTER: OnceCell<Redis> = OnceCell::const_new();
+        static SINGLE: OnceCell<Redis> = OnceCell::const_new();
+        let (cell, topology) = match backend {
+            Backend::Cluster => (&CLUSTER, Topology::Cluster { primaries: 3, replicas: 0 }),
+            Backend::Single => (&SINGLE, Topology::Single),
+        };
+        cell.get_or_init(|| async {
+            let options = Options::temporary(topology).expect("temporary directory");
+            Self { servers: LocalCluster::start(options).await.expect("start redis") }
+        })
+        .await
+    }
+
+    /// The addresses, as `redis.urls` takes them.
+    pub(crate) fn urls(&self) -> String {
+        self.servers.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// The reply to a command of one node.
+    pub(crate) async fn on_node(&self, node: usize, command: &[&str]) -> String {
+        self.servers.cli(node, command).await.expect("redis command")
+    }
+
+    /// The reply to a command, from the node that has its key.
+    pub(crate) async fn command(&self, command: &[&str]) -> String {
+        self.on_node(0, &[&["-c"], command].concat()).await
+    }
+
+    /// The keys that match a pattern, each with the number of its node.
+    pub(crate) async fn scan(&self, pattern: &str) -> Vec<(usize, String)> {
+        let mut keys = Vec::new();
+        for node in 0..self.servers.nodes().len() {
+            let reply = self.on_node(node, &["--scan", "--pattern", pattern]).await;
+            keys.extend(reply.lines().filter(|line| !line.is_empty()).map(|key| (node, key.to_owned())));
+        }
+        keys
+    }
+
+    pub(super) async fn digests(&self, pattern: &str) -> Vec<String> {
+        let mut digests = Vec::new();
+        for node in 0..self.servers.nodes().len() {
+            let reply = self.on_node(node, &["EVAL", DIGESTS, "0", pattern]).await;
+            digests.extend(reply.lines().map(str::to_owned));
+        }
+        digests.sort_unstable();
+        digests
+    }
+}
