@@ -24,10 +24,17 @@ macro_rules! on_both_backends {
     };
 }
 
+mod bad_input;
 mod changing_lists;
 mod common;
+mod field;
 mod follow;
+mod import;
+mod inspect;
+mod instances;
+mod keys;
 mod lists;
+mod metrics;
 mod reads;
 mod support;
 
@@ -36,7 +43,22 @@ mod support;
 fn cases_times_backends() {
     use std::io::Write;
 
-    let cases: usize = [changing_lists::CASES, common::CASES, follow::CASES, lists::CASES, reads::CASES].iter().sum();
+    let cases: usize = [
+        bad_input::CASES,
+        changing_lists::CASES,
+        common::CASES,
+        field::CASES,
+        follow::CASES,
+        import::CASES,
+        inspect::CASES,
+        instances::CASES,
+        keys::CASES,
+        lists::CASES,
+        metrics::CASES,
+        reads::CASES,
+    ]
+    .iter()
+    .sum();
     let line = format!("behaviour suite: {cases} cases x 2 backends (cluster, single)\n");
     std::io::stderr().write_all(line.as_bytes()).expect("stderr");
 }

@@ -13,21 +13,24 @@ use socialgraph::{
 };
 use tonic::transport::{Channel, Endpoint};
 
-/// Both services of a server. The plain fields give the whole of a call and its errors.
+/// A connection to a server. [`Api::social`] and [`Api::admin`] give the whole of a call and its errors.
 #[derive(Clone)]
 pub(crate) struct Api {
-    pub(crate) social: SocialGraphClient<Channel>,
-    pub(crate) admin: AdminClient<Channel>,
+    pub(crate) channel: Channel,
 }
 
 impl Api {
     pub(crate) async fn connect(endpoint: &str) -> Self {
         let channel = Endpoint::from_shared(endpoint.to_owned()).expect("endpoint").connect().await.expect("connect");
-        Self { social: SocialGraphClient::new(channel.clone()), admin: AdminClient::new(channel) }
+        Self { channel }
     }
 
     pub(crate) fn social(&self) -> SocialGraphClient<Channel> {
-        self.social.clone()
+        SocialGraphClient::new(self.channel.clone())
+    }
+
+    pub(crate) fn admin(&self) -> AdminClient<Channel> {
+        AdminClient::new(self.channel.clone())
     }
 
     pub(crate) async fn follow(&self, follower_id: i64, followee_id: i64) -> FollowResponse {

@@ -62,8 +62,7 @@ impl Api {
             return Ok((page.users, page.next_page_token));
         }
         let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token } = request;
-        let request =
-            ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token };
+        let request = ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token };
         let page = self.social().list_followers(request).await?.into_inner();
         Ok((page.users, page.next_page_token))
     }

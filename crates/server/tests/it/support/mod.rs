@@ -5,6 +5,7 @@ mod client;
 mod instance;
 mod lists;
 mod logs;
+mod process;
 mod redis;
 mod refusal;
 
@@ -24,6 +25,7 @@ use tokio::runtime::Runtime;
 pub(crate) use client::{Api, micros, now, row, row_at, stamp};
 pub(crate) use instance::Instance;
 pub(crate) use lists::{Listed, ORDERS, Query, SIDES, Side, assert_mirrored};
+pub(crate) use process::Process;
 pub(crate) use redis::{Backend, Redis};
 pub(crate) use refusal::{Refusal, refused};
 
@@ -50,13 +52,15 @@ pub(crate) struct Place {
     pub(crate) redis: &'static Redis,
     pub(crate) name: String,
     pub(crate) partitions: u32,
+    /// Settings of all servers here that differ from the usual ones.
+    pub(crate) more: Vec<(&'static str, String)>,
 }
 
 impl Place {
     async fn new(backend: Backend) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("it-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        Self { backend, redis: Redis::shared(backend).await, name, partitions: PARTITIONS }
+        Self { backend, redis: Redis::shared(backend).await, name, partitions: PARTITIONS, more: Vec::new() }
     }
 
     /// Another empty keyspace in the same Redis.
@@ -84,7 +88,8 @@ impl Place {
             ("relay.min-age", "300ms"),
             ("relay.lease", "1s"),
         ];
-        ours.iter().chain(more).map(|&(key, text)| (key, text.to_owned())).collect()
+        let more = self.more.iter().map(|(key, text)| (*key, text.as_str())).chain(more.iter().copied());
+        ours.into_iter().chain(more).map(|(key, text)| (key, text.to_owned())).collect()
     }
 
     /// Starts a server here. There may be several.

@@ -33,6 +33,11 @@ repeat
 until cursor == '0'
 return table.concat(lines, '\\n')";
 
+const KEY_SLOTS: &str = "
+local slots = {}
+for number, key in ipairs(ARGV) do slots[number] = redis.call('CLUSTER', 'KEYSLOT', key) end
+return slots";
+
 /// Running servers. They end with this process, and their data goes with them.
 pub(crate) struct Redis {
     servers: LocalCluster,
@@ -77,6 +82,16 @@ impl Redis {
             keys.extend(reply.lines().filter(|line| !line.is_empty()).map(|key| (node, key.to_owned())));
         }
         keys
+    }
+
+    /// The slot of each key, as a node of a cluster computes it.
+    pub(crate) async fn key_slots(&self, keys: &[&str]) -> Vec<u16> {
+        let mut slots = Vec::new();
+        for keys in keys.chunks(1_000) {
+            let reply = self.on_node(0, &[&["EVAL", KEY_SLOTS, "0"], keys].concat()).await;
+            slots.extend(reply.lines().map(|slot| slot.parse::<u16>().expect("a slot")));
+        }
+        slots
     }
 
     pub(super) async fn digests(&self, pattern: &str) -> Vec<String> {
