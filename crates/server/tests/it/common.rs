@@ -167,6 +167,10 @@ async fn field_r10_a_used_up_time_budget_is_told(place: Place) {
     let found: BTreeMap<i64, Common> =
         expected(&both, &both, CommonFollowsOrder::UserNewestFirst).into_iter().map(|c| (c.0, c)).collect();
     let ample = api.common(question(1, 2)).await;
+    // Nothing is sent to Redis when the budget is used up, so that it holds for short lists too.
+    let time_budget = Some(Duration { seconds: 0, nanos: 1 });
+    let answer = api.common(CommonFollowsRequest { time_budget, ..question(3, 4) }).await;
+    assert_eq!(answer, CommonFollowsResponse::default());
     for nanos in [1, 1_000] {
         let time_budget = Some(Duration { seconds: 0, nanos });
         for page_token in [String::new(), ample.next_page_token.clone()] {
