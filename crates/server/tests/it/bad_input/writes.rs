@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
+
 use socialgraph::v1::{FollowRequest, UnfollowRequest};
 
 use super::{BAD_ENUMS, BAD_IDS};
 use crate::support::{Api, Instance, Place, Refusal, refused};
 
 /// A server with some edges, and how the keyspace looks then.
-async fn filled(place: &Place) -> (Instance, Vec<String>) {
+async fn filled(place: &Place) -> (Instance, BTreeMap<String, String>) {
     let api = place.serve(&[]).await;
     api.follow(1, 2).await;
     api.follow(2, 1).await;
@@ -12,7 +14,7 @@ async fn filled(place: &Place) -> (Instance, Vec<String>) {
     (api, place.snapshot().await)
 }
 
-async fn assert_untouched(place: &Place, api: &Api, before: Vec<String>) {
+async fn assert_untouched(place: &Place, api: &Api, before: BTreeMap<String, String>) {
     assert_eq!(place.snapshot().await, before, "something was written");
     assert_eq!(api.counts(&[1, 2]).await, [(1, 0), (0, 1)]);
 }

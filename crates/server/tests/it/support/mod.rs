@@ -10,6 +10,7 @@ mod redis;
 mod refusal;
 
 use std::{
+    collections::BTreeMap,
     future::Future,
     sync::{
         LazyLock,
@@ -26,7 +27,7 @@ pub(crate) use client::{Api, micros, now, row, row_at, stamp};
 pub(crate) use instance::Instance;
 pub(crate) use lists::{Listed, ORDERS, Query, SIDES, Side, assert_mirrored};
 pub(crate) use process::Process;
-pub(crate) use redis::{Backend, Redis};
+pub(crate) use redis::{Backend, Described, Redis};
 pub(crate) use refusal::{Refusal, refused};
 
 /// How long anything may take that is waited for.
@@ -105,10 +106,11 @@ impl Place {
 
     /// Every key here with a digest of its value, except what servers renew all the time. Nothing was written between two
     /// equal ones.
-    pub(crate) async fn snapshot(&self) -> Vec<String> {
+    pub(crate) async fn snapshot(&self) -> BTreeMap<String, String> {
         self.settled().await;
-        let digests = self.redis.digests(&format!("{}:*", self.name)).await;
-        digests.into_iter().filter(|line| !line.contains(":instances ")).collect()
+        let described = self.redis.describe(&format!("{}:*", self.name)).await;
+        let lasting = described.into_iter().filter(|key| !key.key.ends_with(":instances"));
+        lasting.map(|key| (key.key, key.digest)).collect()
     }
 }
 

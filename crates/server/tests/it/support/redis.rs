@@ -21,17 +21,25 @@ impl Backend {
     }
 }
 
-/// Every key that matches the pattern and the digest of its value, one a line.
-const DIGESTS: &str = "
+/// Every key that matches the pattern, the digest of its value, and in how many seconds it expires (-1: never), one a line.
+const DESCRIBE: &str = "
 local cursor, lines = '0', {}
 repeat
   local reply = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 1000)
   cursor = reply[1]
   for _, key in ipairs(reply[2]) do
-    lines[#lines + 1] = key .. ' ' .. redis.sha1hex(redis.call('DUMP', key))
+    lines[#lines + 1] = key .. ' ' .. redis.sha1hex(redis.call('DUMP', key)) .. ' ' .. redis.call('TTL', key)
   end
 until cursor == '0'
 return table.concat(lines, '\\n')";
+
+/// A key as it was at some time.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    pub(crate) key: String,
+    pub(crate) digest: String,
+    pub(crate) expires_in: i64,
+}
 
 const KEY_SLOTS: &str = "
 local slots = {}
@@ -94,13 +102,17 @@ impl Redis {
         slots
     }
 
-    pub(super) async fn digests(&self, pattern: &str) -> Vec<String> {
-        let mut digests = Vec::new();
+    /// The keys that match a pattern, with what is in them.
+    pub(crate) async fn describe(&self, pattern: &str) -> Vec<Described> {
+        let mut described = Vec::new();
         for node in 0..self.servers.nodes().len() {
-            let reply = self.on_node(node, &["EVAL", DIGESTS, "0", pattern]).await;
-            digests.extend(reply.lines().map(str::to_owned));
+            let reply = self.on_node(node, &["EVAL", DESCRIBE, "0", pattern]).await;
+            described.extend(reply.lines().filter(|line| !line.is_empty()).map(|line| {
+                let [key, digest, seconds] = line.split(' ').collect::<Vec<_>>().try_into().expect("three words");
+                let expires_in = seconds.parse().expect("seconds");
+                Described { key: key.to_owned(), digest: digest.to_owned(), expires_in }
+            }));
         }
-        digests.sort_unstable();
-        digests
+        described
     }
 }
