@@ -82,9 +82,11 @@ impl Fields {
     }
 
     pub(super) fn time_budget(&mut self, budget: Option<prost_types::Duration>) -> Duration {
-        let Some(budget) = budget else { return limits::DEFAULT_TIME_BUDGET };
-        match Duration::try_from(budget) {
-            Ok(budget) if !budget.is_zero() && budget <= limits::MAX_TIME_BUDGET => budget,
+        let Some(prost_types::Duration { seconds, nanos }) = budget else { return limits::DEFAULT_TIME_BUDGET };
+        // Not by `TryFrom`, which accepts and carries over nanoseconds that are out of range.
+        let nanos = u32::try_from(nanos).ok().filter(|&nanos| nanos < 1_000_000_000);
+        match u64::try_from(seconds).ok().zip(nanos).map(|(seconds, nanos)| Duration::new(seconds, nanos)) {
+            Some(budget) if !budget.is_zero() && budget <= limits::MAX_TIME_BUDGET => budget,
             _ => {
                 let most = limits::MAX_TIME_BUDGET.as_secs();
                 self.refuse("time_budget", format!("must be more than 0 and at most {most} s"));

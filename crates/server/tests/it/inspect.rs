@@ -1,0 +1,101 @@
+//! Admin.InspectUser.
+
+use std::collections::BTreeSet;
+
+use model::UserId;
+use socialgraph::admin::v1::{InspectUserRequest, InspectUserResponse, RedisKey};
+
+use crate::support::{Api, Backend, Place, row};
+
+async fn inspect(api: &Api, user_id: i64) -> InspectUserResponse {
+    api.admin().inspect_user(InspectUserRequest { user_id }).await.expect("inspect").into_inner()
+}
+
+fn key<'a>(answer: &'a InspectUserResponse, kind: &str) -> &'a RedisKey {
+    let kind = format!("}}:{kind}");
+    let holds = |key: &&RedisKey| key.key.contains(&kind);
+    answer.keys.iter().find(holds).unwrap_or_else(|| panic!("no {kind} in {answer:?}"))
+}
+
+async fn a_user_never_seen_has_no_keys(place: Place) {
+    let api = place.serve(&[]).await;
+    let answer = inspect(&api, i64::MAX).await;
+    let keys = place.keys();
+    let partition = keys.partition(UserId::new(i64::MAX).unwrap());
+    assert_eq!(answer.partition, u32::from(partition.get()));
+    assert_eq!(answer.hash_tag, keys.hash_tag(partition));
+    assert_eq!(answer.slot, u32::from(keys.slot(partition).get()));
+    assert_eq!(answer.keys.len(), 7);
+    for key in &answer.keys {
+        let none = RedisKey { key: key.key.clone(), shared: key.shared, ..RedisKey::default() };
+        assert_eq!(*key, none);
+    }
+}
+
+async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
+    let api = place.serve(&[]).await;
+    api.follow(1, 2).await;
+    api.follow(2, 1).await;
+    api.follow(1, 3).await;
+    api.unfollow(1, 3).await;
+    api.follow(3, 1).await;
+    api.unfollow(3, 1).await;
+    place.settled().await;
+    let answer = inspect(&api, 1).await;
+    let in_redis: BTreeSet<String> = place
+        .redis
+        .scan(&format!("{}:{{{}}}:*", place.name, answer.hash_tag))
+        .await
+        .into_iter()
+        .map(|(_, key)| key)
+        .collect();
+    let existing = answer.keys.iter().filter(|key| key.exists);
+    assert_eq!(existing.map(|key| key.key.clone()).collect::<BTreeSet<_>>(), in_redis);
+
+    for (kind, entries, encoding) in [
+        ("following:1", Some(1), "listpack"),
+        ("followers:1", Some(1), "listpack"),
+        ("left:1", Some(1), "listpack"),
+        ("gone:1", Some(1), "listpack"),
+        ("log", Some(3), "stream"),
+    ] {
+        let key = key(&answer, kind);
+        assert_eq!((key.entries, key.encoding.as_str()), (entries, encoding), "{key:?}");
+        assert!(key.exists && key.bytes > 0 && key.shared == (kind == "log"), "{key:?}");
+    }
+    let clock = key(&answer, "clock");
+    assert!(clock.exists && clock.shared && clock.bytes > 0 && clock.entries.is_none() && !clock.encoding.is_empty());
+    let pending = key(&answer, "pending");
+    assert!(!pending.exists && pending.shared && pending.entries.is_none());
+}
+
+async fn the_node_is_the_one_that_has_the_slot(place: Place) {
+    let api = place.serve(&[]).await;
+    let addresses: Vec<String> = place.redis.urls().split(',').map(str::to_owned).collect();
+    let mut met = BTreeSet::new();
+    for user in 1..=30 {
+        api.follow(user, 1_000).await;
+        let answer = inspect(&api, user).await;
+        let following = key(&answer, "following:").key.clone();
+        let nodes = place.redis.scan(&following).await;
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(answer.node, addresses[nodes[0].0], "{following}");
+        met.insert(answer.node);
+    }
+    assert_eq!(met.len(), if place.backend == Backend::Cluster { 3 } else { 1 });
+}
+
+async fn a_long_list_shows_its_encoding(place: Place) {
+    let api = place.serve(&[]).await;
+    api.import((2..=1_001).map(|followee| row(1, followee)).collect()).await;
+    let following = key(&inspect(&api, 1).await, "following:1").clone();
+    assert_eq!((following.entries, following.encoding.as_str()), (Some(1_000), "skiplist"));
+    assert!(following.bytes > 25_000);
+}
+
+on_both_backends!(
+    a_user_never_seen_has_no_keys,
+    it_names_every_key_that_the_user_and_the_partition_have,
+    the_node_is_the_one_that_has_the_slot,
+    a_long_list_shows_its_encoding,
+);

@@ -1,0 +1,64 @@
+//! The behaviour of the service: every call, on a Redis Cluster and on a single Redis.
+//!
+//! A case is an `async fn` that takes a [`support::Place`]; [`on_both_backends!`] makes two tests of it, such as
+//! `follow::again_changes_nothing::cluster` and `…::single`.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
+
+/// Runs cases on both backends. Stands once in a module, and names all of its cases.
+macro_rules! on_both_backends {
+    ($($case:ident),+ $(,)?) => {
+        $(mod $case {
+            #[test]
+            fn cluster() {
+                crate::support::run(crate::support::Backend::Cluster, super::$case);
+            }
+
+            #[test]
+            fn single() {
+                crate::support::run(crate::support::Backend::Single, super::$case);
+            }
+        })+
+
+        pub(crate) const CASES: usize = [$(stringify!($case)),+].len();
+    };
+}
+
+mod bad_input;
+mod changing_lists;
+mod common;
+mod field;
+mod follow;
+mod import;
+mod inspect;
+mod instances;
+mod keys;
+mod lists;
+mod metrics;
+mod reads;
+mod support;
+
+/// Written past the capture of the test harness, so that every run shows it.
+#[test]
+fn cases_times_backends() {
+    use std::io::Write;
+
+    let cases: usize = [
+        bad_input::CASES,
+        changing_lists::CASES,
+        common::CASES,
+        field::CASES,
+        follow::CASES,
+        import::CASES,
+        inspect::CASES,
+        instances::CASES,
+        keys::CASES,
+        lists::CASES,
+        metrics::CASES,
+        reads::CASES,
+    ]
+    .iter()
+    .sum();
+    let line = format!("behaviour suite: {cases} cases x 2 backends (cluster, single)\n");
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr");
+}

@@ -1,0 +1,118 @@
+//! The Redis servers that all cases share, and a way to look at them past the service.
+
+use localcluster::{LocalCluster, Options, Topology};
+use tokio::sync::OnceCell;
+
+/// What stores the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// A Redis Cluster of three primaries.
+    Cluster,
+    /// One Redis without cluster mode.
+    Single,
+}
+
+impl Backend {
+    pub(super) fn mode(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Single => "single",
+        }
+    }
+}
+
+/// Every key that matches the pattern, the digest of its value, and in how many seconds it expires (-1: never), one a line.
+const DESCRIBE: &str = "
+local cursor, lines = '0', {}
+repeat
+  local reply = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 1000)
+  cursor = reply[1]
+  for _, key in ipairs(reply[2]) do
+    lines[#lines + 1] = key .. ' ' .. redis.sha1hex(redis.call('DUMP', key)) .. ' ' .. redis.call('TTL', key)
+  end
+until cursor == '0'
+return table.concat(lines, '\\n')";
+
+/// A key as it was at some time.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    pub(crate) key: String,
+    pub(crate) digest: String,
+    pub(crate) expires_in: i64,
+}
+
+const KEY_SLOTS: &str = "
+local slots = {}
+for number, key in ipairs(ARGV) do slots[number] = redis.call('CLUSTER', 'KEYSLOT', key) end
+return slots";
+
+/// Running servers. They end with this process, and their data goes with them.
+pub(crate) struct Redis {
+    servers: LocalCluster,
+}
+
+impl Redis {
+    /// The servers of a backend, started when they are first asked for.
+    pub(super) async fn shared(backend: Backend) -> &'static Self {
+        static CLUSTER: OnceCell<Redis> = OnceCell::const_new();
+        static SINGLE: OnceCell<Redis> = OnceCell::const_new();
+        let (cell, topology) = match backend {
+            Backend::Cluster => (&CLUSTER, Topology::Cluster { primaries: 3, replicas: 0 }),
+            Backend::Single => (&SINGLE, Topology::Single),
+        };
+        cell.get_or_init(|| async {
+            let options = Options::temporary(topology).expect("temporary directory");
+            Self { servers: LocalCluster::start(options).await.expect("start redis") }
+        })
+        .await
+    }
+
+    /// The addresses, as `redis.urls` takes them.
+    pub(crate) fn urls(&self) -> String {
+        self.servers.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// The reply to a command of one node.
+    pub(crate) async fn on_node(&self, node: usize, command: &[&str]) -> String {
+        self.servers.cli(node, command).await.expect("redis command")
+    }
+
+    /// The reply to a command, from the node that has its key.
+    pub(crate) async fn command(&self, command: &[&str]) -> String {
+        self.on_node(0, &[&["-c"], command].concat()).await
+    }
+
+    /// The keys that match a pattern, each with the number of its node.
+    pub(crate) async fn scan(&self, pattern: &str) -> Vec<(usize, String)> {
+        let mut keys = Vec::new();
+        for node in 0..self.servers.nodes().len() {
+            let reply = self.on_node(node, &["--scan", "--pattern", pattern]).await;
+            keys.extend(reply.lines().filter(|line| !line.is_empty()).map(|key| (node, key.to_owned())));
+        }
+        keys
+    }
+
+    /// The slot of each key, as a node of a cluster computes it.
+    pub(crate) async fn key_slots(&self, keys: &[&str]) -> Vec<u16> {
+        let mut slots = Vec::new();
+        for keys in keys.chunks(1_000) {
+            let reply = self.on_node(0, &[&["EVAL", KEY_SLOTS, "0"], keys].concat()).await;
+            slots.extend(reply.lines().map(|slot| slot.parse::<u16>().expect("a slot")));
+        }
+        slots
+    }
+
+    /// The keys that match a pattern, with what is in them.
+    pub(crate) async fn describe(&self, pattern: &str) -> Vec<Described> {
+        let mut described = Vec::new();
+        for node in 0..self.servers.nodes().len() {
+            let reply = self.on_node(node, &["EVAL", DESCRIBE, "0", pattern]).await;
+            described.extend(reply.lines().filter(|line| !line.is_empty()).map(|line| {
+                let [key, digest, seconds] = line.split(' ').collect::<Vec<_>>().try_into().expect("three words");
+                let expires_in = seconds.parse().expect("seconds");
+                Described { key: key.to_owned(), digest: digest.to_owned(), expires_in }
+            }));
+        }
+        described
+    }
+}
