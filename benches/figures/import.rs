@@ -25,6 +25,7 @@ use crate::{
 /// Commands of plain fred in flight.
 const PIPELINE: usize = 512;
 const SAMPLES_EVERY: Duration = Duration::from_millis(50);
+const RETRIES: &str = "socialgraph_redis_retries_total";
 const MIB: u64 = 1024 * 1024;
 
 /// What was seen while an import ran.
@@ -104,7 +105,7 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
     let arguments = arguments.iter().map(AsRef::as_ref).chain([file.as_os_str()]);
     let parser = ClientCommand::augment_subcommands(Command::new("bench"));
     let command = ClientCommand::from_arg_matches(&parser.try_get_matches_from(arguments)?)?;
-    let before = counter("socialgraph_import_rows_total");
+    let (before, retries) = (counter("socialgraph_import_rows_total"), counter(RETRIES));
     let memory_before = resident_bytes();
     let mut progress =
         Progress { started: Instant::now(), rows: vec![(0.0, 0.0)], memory_before, most_memory: memory_before };
@@ -122,10 +123,15 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
         progress.sample(before);
     }
     let answer: serde_json::Value = serde_json::from_slice(&answer)?;
-    match &answer["created"] {
-        created if created.to_string().trim_matches('"') == graph.edges().to_string() => Ok(progress),
-        created => Err(format!("{created} edges were created, not {}", graph.edges()).into()),
-    }
+    // A commit that is sent again after a lost answer finds what it made itself.
+    let [created, existing] = ["created", "existing"].map(|name| count_of(&answer, name));
+    println!("  {created} created, {existing} existing, {} commands sent again", counter(RETRIES) - retries);
+    if created + existing == graph.edges() { Ok(progress) } else { Err(format!("an import answered {answer}").into()) }
+}
+
+/// A count of the answer, which is text, as JSON has 64-bit numbers.
+fn count_of(answer: &serde_json::Value, name: &str) -> u64 {
+    answer[name].as_str().and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 impl Progress {

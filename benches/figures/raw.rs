@@ -108,10 +108,11 @@ impl Raw {
     }
 
     async fn evalsha(&self, sha: &str, keys: Vec<Key>, args: Vec<Value>) -> Result<Value> {
+        let slot = keys.first().map_or(0, |key| key.slot().get());
         let mut all = vec![sha.into(), (keys.len() as i64).into()];
         all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
         all.extend(args);
-        let command = CustomCommand::new_static("EVALSHA", ClusterHash::Offset(2), false);
+        let command = CustomCommand::new_static("EVALSHA", ClusterHash::Custom(slot), false);
         Ok(self.client.custom(command, all).await?)
     }
 

@@ -32,7 +32,7 @@ static METRICS: OnceLock<MetricsHandle> = OnceLock::new();
 /// Installs logging and metrics as the binary does, but for where the log goes.
 pub(crate) fn install_telemetry() -> Result<()> {
     METRICS.get_or_init(telemetry::metrics::install);
-    telemetry::subscriber(&configuration(&[])?.log, None, sink).try_init()?;
+    telemetry::subscriber(&configuration(&[], &[])?.log, None, sink).try_init()?;
     Ok(())
 }
 
@@ -57,13 +57,18 @@ impl Stage {
     pub(crate) async fn start() -> Result<Self> {
         let cluster = start_cluster().await?;
         let addresses = cluster.addresses();
-        Self::over(cluster, &addresses, Tasks::new()).await
+        Self::over(cluster, &addresses, Tasks::new(), &[]).await
     }
 
-    /// A server over a cluster that is reached at `addresses`. `tasks` end with the stage.
-    pub(crate) async fn over(cluster: LocalCluster, addresses: &[SocketAddr], tasks: Tasks) -> Result<Self> {
+    /// A server over a cluster that is reached at `addresses`, with some settings of its own. `tasks` end with the stage.
+    pub(crate) async fn over(
+        cluster: LocalCluster,
+        addresses: &[SocketAddr],
+        tasks: Tasks,
+        settings: &[(&'static str, &str)],
+    ) -> Result<Self> {
         let nodes = Nodes::connect(&cluster.addresses()).await?;
-        let config = configuration(addresses)?;
+        let config = configuration(addresses, settings)?;
         let keys = Keyspace::new(&config.keyspace.name, PartitionCount::new(config.keyspace.partitions)?)?;
         let shutdown = CancellationToken::new();
         let metrics = METRICS.get_or_init(telemetry::metrics::install).clone();
@@ -103,11 +108,11 @@ pub(crate) async fn start_cluster() -> Result<LocalCluster> {
     Ok(LocalCluster::start(options).await?)
 }
 
-/// The usual configuration, on free ports.
-fn configuration(redis: &[SocketAddr]) -> Result<Config> {
+/// The usual configuration, on free ports, and what is to be different.
+fn configuration(redis: &[SocketAddr], settings: &[(&'static str, &str)]) -> Result<Config> {
     let redis: Vec<String> = redis.iter().map(ToString::to_string).collect();
     let redis = if redis.is_empty() { "127.0.0.1:1".to_owned() } else { redis.join(",") };
-    let values = [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0"), ("server.drain-delay", "0s")];
-    let values = values.map(|(key, text)| (key, text.to_owned())).into_iter().chain([("redis.urls", redis)]);
+    let own = [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0"), ("server.drain-delay", "0s")];
+    let values = own.iter().chain(settings).map(|&(key, text)| (key, text.to_owned())).chain([("redis.urls", redis)]);
     Ok(config::load(Mode::Serve, &Flags { file: None, values: values.collect() }, [])?)
 }
