@@ -35,6 +35,8 @@ struct Progress {
     rows: Vec<(f64, f64)>,
     memory_before: u64,
     most_memory: u64,
+    /// Processor seconds of this process and of Redis.
+    cpu: (f64, f64),
 }
 
 /// Imports the graph twice and prints what there is to tell.
@@ -80,6 +82,11 @@ async fn one_order(graph: &Graph) -> Result<()> {
         edges / floor,
         100.0 * floor / seconds,
     );
+    println!(
+        "  processor time a row: {:.1} us in client and server, {:.1} us in Redis",
+        1e6 * progress.cpu.0 / rows,
+        1e6 * progress.cpu.1 / rows
+    );
     println!("  rows/s of each tenth: {}", progress.tenths(rows).join(" "));
     println!(
         "  memory of the process: {} MiB before, at most {} MiB",
@@ -107,8 +114,14 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
     let command = ClientCommand::from_arg_matches(&parser.try_get_matches_from(arguments)?)?;
     let (before, retries) = (counter("socialgraph_import_rows_total"), counter(RETRIES));
     let memory_before = resident_bytes();
-    let mut progress =
-        Progress { started: Instant::now(), rows: vec![(0.0, 0.0)], memory_before, most_memory: memory_before };
+    let mut progress = Progress {
+        started: Instant::now(),
+        rows: vec![(0.0, 0.0)],
+        memory_before,
+        most_memory: memory_before,
+        cpu: (0.0, 0.0),
+    };
+    let (own, redis) = (own_cpu_seconds(), stage.nodes.cpu_seconds().await?);
     let mut answer = Vec::new();
     let mut errors = sink();
     {
@@ -122,6 +135,7 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
         }
         progress.sample(before);
     }
+    progress.cpu = (own_cpu_seconds() - own, stage.nodes.cpu_seconds().await? - redis);
     let answer: serde_json::Value = serde_json::from_slice(&answer)?;
     // A commit that is sent again after a lost answer finds what it made itself.
     let [created, existing] = ["created", "existing"].map(|name| count_of(&answer, name));
@@ -192,4 +206,13 @@ fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// Processor time of this process, from the kernel's count of hundredths of a second.
+fn own_cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold blanks. User and system time are fields 14 and 15.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let ticks = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }

@@ -13,6 +13,9 @@ use fred::{
 
 use crate::Result;
 
+/// Processor time in INFO, with that of processes that write the data down.
+const CPU_FIELDS: [&str; 4] = ["used_cpu_sys:", "used_cpu_user:", "used_cpu_sys_children:", "used_cpu_user_children:"];
+
 /// The nodes of a cluster.
 pub(crate) struct Nodes(Vec<Client>);
 
@@ -51,6 +54,16 @@ impl Nodes {
         let used =
             infos.iter().filter_map(Value::as_str).filter_map(|info| field(&info, "used_memory:")?.parse::<u64>().ok());
         Ok(used.sum::<u64>())
+    }
+
+    /// Seconds of processor time that all nodes together have used.
+    pub(crate) async fn cpu_seconds(&self) -> Result<f64> {
+        let mut seconds = 0.0;
+        for info in self.all("INFO", &["cpu"]).await?.iter().filter_map(Value::as_str) {
+            let used = CPU_FIELDS.iter().filter_map(|name| field(&info, name)?.parse::<f64>().ok());
+            seconds += used.sum::<f64>();
+        }
+        Ok(seconds)
     }
 
     /// What all nodes together have run, by command.

@@ -26,8 +26,10 @@ use crate::{
 const TOPOLOGY_INTERVAL: Duration = Duration::from_millis(250);
 /// The first and the longest pause before a call is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(128));
-/// Most calls of one batch in flight to one node.
-const BATCH_WINDOW: usize = 256;
+/// Most calls of one interactive batch in flight to one node: as many as the largest batch has, so that it is one round trip.
+const INTERACTIVE_WINDOW: usize = 512;
+/// The same of a bulk batch: enough to keep a node busy, and few enough for other callers to come in between.
+const BULK_WINDOW: usize = 64;
 
 /// The graph's place in Redis. Clones share the same connections.
 ///
@@ -96,9 +98,13 @@ impl Store {
         let calls = operations.iter().map(|operation| operation.call(&self.inner.keys)).enumerate();
         let slot_of = |(_, call): &(usize, Result<Call, StoreError>)| call.as_ref().map_or(Slot::default(), |c| c.slot);
         let by_node = self.inner.topology.load().slots.by_node(calls, slot_of);
+        let window = match traffic {
+            Traffic::Interactive => INTERACTIVE_WINDOW,
+            Traffic::Bulk => BULK_WINDOW,
+        };
         let nodes = by_node.into_iter().map(|(_, calls)| {
             let answers = calls.into_iter().map(|(index, call)| self.send_numbered(index, call, traffic, deadline));
-            stream::iter(answers).buffer_unordered(BATCH_WINDOW).collect::<Vec<_>>()
+            stream::iter(answers).buffer_unordered(window).collect::<Vec<_>>()
         });
         let mut answers: Vec<_> = join_all(nodes).await.into_iter().flatten().collect();
         answers.sort_unstable_by_key(|(index, _)| *index);

@@ -17,8 +17,9 @@ use crate::config::{Log, LogFormat};
 
 /// The target of the span of each call.
 pub const RPC_TARGET: &str = "socialgraph::rpc";
-/// The target of the span of each command to Redis.
-const REDIS_TARGET: &str = "socialgraph::redis";
+
+/// What the targets of spans begin with that are for OpenTelemetry alone: those of calls, and of what they ask of Redis.
+const TRACE_TARGETS: &str = "socialgraph::";
 
 /// The subscriber that `log` asks for. Without `traces`, the spans of calls are disabled and cost next to nothing.
 ///
@@ -40,10 +41,10 @@ where
     tracing_subscriber::registry().with(otel).with(records(log, writer))
 }
 
-/// Spans of calls and of their commands only. The exporter is itself a client of h2 and tonic, whose spans would feed back; and a call's events
+/// Spans of ours only. The exporter is itself a client of h2 and tonic, whose spans would feed back; and a call's events
 /// would grow the span of a long stream without end.
 fn is_ours(metadata: &Metadata<'_>) -> bool {
-    metadata.is_span() && [RPC_TARGET, REDIS_TARGET].contains(&metadata.target())
+    metadata.is_span() && metadata.target().starts_with(TRACE_TARGETS)
 }
 
 fn records<S, W>(log: &Log, writer: W) -> Box<dyn Layer<S> + Send + Sync>
