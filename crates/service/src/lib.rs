@@ -10,6 +10,7 @@ mod inspect;
 mod lease;
 mod lists;
 mod relay;
+mod running;
 mod settle;
 mod versions;
 

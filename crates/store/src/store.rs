@@ -26,6 +26,9 @@ use crate::{
 const TOPOLOGY_INTERVAL: Duration = Duration::from_millis(250);
 /// The first and the longest pause before a call is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(128));
+/// How many times longer than others a bulk command may take: nobody waits for it, and to send it again too early gives a slow
+/// Redis more to do.
+const BULK_PATIENCE: u32 = 3;
 /// Most calls of one interactive batch in flight to one node: as many as the largest batch has, so that it is one round trip.
 const INTERACTIVE_WINDOW: usize = 512;
 /// The same of a bulk batch: enough to keep a node busy, and few enough for other callers to come in between.
@@ -64,7 +67,8 @@ impl Store {
             return Err(StoreError::Refused("no server is configured".to_owned()));
         }
         let small = Lane::open("redis", &config, tasks).await?;
-        let bulk = Lane::open("redis-bulk", &config, tasks).await?;
+        let patient = StoreConfig { command_timeout: BULK_PATIENCE * config.command_timeout, ..config.clone() };
+        let bulk = Lane::open("redis-bulk", &patient, tasks).await?;
         let topology = ArcSwap::from_pointee(Topology::read(&small.client(), &config, None));
         let store = Self { inner: Arc::new(Inner { keys, config, small, bulk, topology }) };
         tasks.spawn("redis-topology", store.clone().follow_topology(tasks.clone()));
