@@ -94,8 +94,8 @@ impl Stage {
         let Self { graph, raw, tasks, shutdown, cluster, .. } = self;
         drop((graph, raw));
         shutdown.cancel();
-        tasks.shutdown(Duration::from_secs(10)).await;
-        // Killed at once: its data is of no use to anybody.
+        // Killed at once, and tasks that do not end with it: their data is of no use to anybody.
+        let _ended = tasks.shutdown(Duration::from_secs(10)).await;
         drop(cluster);
     }
 }

@@ -129,7 +129,11 @@ impl Gathering {
     /// Takes a row; gives a chunk when there is one.
     fn add(&mut self, row: Result<ImportRow, RowProblem>, number: u64) -> Option<Chunk> {
         match row {
-            Err(problem) => self.refused.refuse(number, problem),
+            Err(problem) => {
+                self.refused.refuse(number, problem);
+                // Rows come in order, so that the first are kept.
+                self.refused.faults.truncate(MAX_IMPORT_ERRORS);
+            }
             Ok(row) => {
                 let partition = self.partitions.partition(row.edge.follower());
                 let rows = &mut self.open[usize::from(partition.get())];
