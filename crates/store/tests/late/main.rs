@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod future_times;
 mod given_up;
 
 use std::time::Duration;
