@@ -145,8 +145,8 @@ impl Server {
         }
         // With it goes what uses the store, so that its connections can be closed.
         drop(serving);
-        if !tasks.shutdown(TASKS_LIMIT).await {
-            tracing::warn!("some background tasks did not end in time");
+        if let Err(running) = tasks.shutdown(TASKS_LIMIT).await {
+            tracing::warn!(?running, "background tasks did not end in time");
         }
         tracing::info!("stopped");
         Ok(())

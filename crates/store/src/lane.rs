@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(tasks.dead(), [""; 0]);
 
         drop(lane);
-        assert!(tasks.shutdown(LIMIT).await);
+        assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
         let closed = async {
             while connections(&cluster).await > 0 {
                 tokio::task::yield_now().await;
@@ -231,7 +231,7 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(ping(&lane).await, "the last words of other tasks");
         // And it does not keep the process for ever.
-        assert!(tasks.shutdown(LIMIT).await);
+        assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
         drop(lane);
         cluster.stop().await;
     }

@@ -36,7 +36,7 @@ impl Fixture {
 
     async fn stop(self) {
         drop(self.store);
-        assert!(self.tasks.shutdown(LIMIT).await);
+        assert_eq!(self.tasks.shutdown(LIMIT).await, Ok(()));
         self.redis.stop().await;
     }
 }
