@@ -3,8 +3,8 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use fred::{
     interfaces::ClientLike,
-    prelude::Error as RedisError,
-    types::{ClusterHash, CustomCommand, Value},
+    prelude::{Error as RedisError, ErrorKind},
+    types::{ClusterHash, CustomCommand, Value, config::Options},
 };
 use futures::{StreamExt, future::join_all, stream};
 use keyspace::{Keyspace, Partition, Slot};
@@ -255,11 +255,21 @@ impl Inner {
             let (name, args) = call.wire(with_source);
             let custom = CustomCommand::new_static(name, ClusterHash::Custom(call.slot.get()), false);
             let sent = Instant::now();
-            let answer = timeout_at(by_caller, lane.client().custom(custom, args)).await;
+            let limit = self.config.command_timeout.min(deadline.remaining());
+            if limit.is_zero() {
+                return Err(Failure::Deadline);
+            }
+            // The client's own time limit, because it takes back a command that still waits to be sent. A future that is
+            // merely dropped leaves it queued, and a stalled client would send it long after its caller has given up.
+            let options = Options { timeout: Some(limit), ..Options::default() };
+            let answer = lane.client().with_options(&options).custom(custom, args).await;
             if let Some(node) = node {
                 node.record(command, sent.elapsed());
             }
-            answer.map_err(|_| Failure::Deadline)?.map_err(Failure::Redis)
+            answer.map_err(|error| match error.kind() {
+                ErrorKind::Timeout if deadline.has_passed() => Failure::Deadline,
+                _ => Failure::Redis(error),
+            })
         }
         .instrument(span)
         .await

@@ -212,9 +212,10 @@ pub const SETTINGS: &[Setting] = &[
     .range("1ms", "10m"),
     Setting::new(
         "log.filter",
-        "info",
+        "info,fred=error",
         |c| &mut c.log.filter,
-        "What to log: levels by module, as in `info,socialgraph_store=debug`.",
+        "What to log: levels by module, as in `info,socialgraph_store=debug`. Redis' client, `fred`, warns of every lost \
+         connection; what comes of it is told by the store.",
     )
     .rule(check::LOG_FILTER),
     Setting::new(

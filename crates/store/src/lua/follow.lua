@@ -3,7 +3,7 @@
 -- Keys:       log, pending, clock; then following:<u> and left:<u> of each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
 --             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
---             the followee and followed_at in microseconds (0: now).
+--             the followee and followed_at in microseconds (0 or in the future: now).
 -- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
 --             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit),
 --             and a score a row (followed_at; 0 where there is none), with blanks in between.
@@ -46,7 +46,8 @@ while key < #KEYS do
     elseif count >= most then
       letter = 'l'
     else
-      score = string.format('%.0f', at > 0 and at or version)
+      -- Never above the version: a later re-follow must have the higher score.
+      score = string.format('%.0f', at > 0 and math.min(at, version) or version)
       fresh[followee] = score
       count = count + 1
       version = version + 1
