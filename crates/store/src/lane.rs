@@ -37,6 +37,7 @@ const QUIT_LIMIT: Duration = Duration::from_secs(1);
 /// `connect` again would report success and then hang.
 pub(crate) struct Lane {
     client: Arc<ArcSwap<Client>>,
+    command_timeout: Duration,
     /// Tells the supervisor when the lane is no longer used.
     _unused: DropGuard,
 }
@@ -55,7 +56,12 @@ impl Lane {
             tasks: tasks.clone(),
         };
         tasks.spawn(name, supervisor.run(router));
-        Ok(Self { client, _unused: unused.drop_guard() })
+        Ok(Self { client, command_timeout: config.command_timeout, _unused: unused.drop_guard() })
+    }
+
+    /// How long a command may take before it counts as lost.
+    pub(crate) fn command_timeout(&self) -> Duration {
+        self.command_timeout
     }
 
     /// The client of the moment.

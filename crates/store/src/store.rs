@@ -226,10 +226,6 @@ impl Inner {
         deadline: Deadline,
         with_source: bool,
     ) -> Result<Value, Failure> {
-        if deadline.has_passed() {
-            // A timer would give it up to a millisecond more.
-            return Err(Failure::Deadline);
-        }
         let command = call.verb.name();
         let topology = self.topology.load_full();
         let node = topology.node(call.slot);
@@ -255,7 +251,7 @@ impl Inner {
             let (name, args) = call.wire(with_source);
             let custom = CustomCommand::new_static(name, ClusterHash::Custom(call.slot.get()), false);
             let sent = Instant::now();
-            let limit = self.config.command_timeout.min(deadline.remaining());
+            let limit = lane.command_timeout().min(deadline.remaining());
             if limit.is_zero() {
                 return Err(Failure::Deadline);
             }
@@ -266,9 +262,9 @@ impl Inner {
             if let Some(node) = node {
                 node.record(command, sent.elapsed());
             }
-            answer.map_err(|error| match error.kind() {
-                ErrorKind::Timeout if deadline.has_passed() => Failure::Deadline,
-                _ => Failure::Redis(error),
+            answer.map_err(|error| {
+                let is_late = *error.kind() == ErrorKind::Timeout && deadline.has_passed();
+                if is_late { Failure::Deadline } else { Failure::Redis(error) }
             })
         }
         .instrument(span)
