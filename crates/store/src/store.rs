@@ -250,9 +250,9 @@ impl Inner {
             if let Some(node) = node {
                 node.record(command, sent.elapsed());
             }
-            answer.map_err(|error| match error.kind() {
-                ErrorKind::Timeout if deadline.has_passed() => Failure::Deadline,
-                _ => Failure::Redis(error),
+            answer.map_err(|error| {
+                let given_up = *error.kind() == ErrorKind::Timeout && deadline.has_passed();
+                if given_up { Failure::Deadline } else { Failure::Redis(error) }
             })
         }
         .instrument(span)
