@@ -91,7 +91,10 @@ impl Counts {
     fn failed(&self, status: &Status, attempts: u64) {
         let code = code(status);
         let count = if code == Code::Unavailable { &self.unavailable } else { &self.too_late };
-        assert!(matches!(code, Code::Unavailable | Code::DeadlineExceeded), "a call failed without a cause: {status:?}");
+        assert!(
+            matches!(code, Code::Unavailable | Code::DeadlineExceeded),
+            "a call failed without a cause: {status:?}"
+        );
         count.fetch_add(1, Ordering::Relaxed);
         if attempts == 1 {
             self.repeated.fetch_add(1, Ordering::Relaxed);
