@@ -1,5 +1,7 @@
 //! Slots are those that Redis computes, for every key and for every partition.
 
+#![expect(clippy::expect_used, reason = "the helpers of tests are tests")]
+
 use localcluster::{LocalCluster, Options, Topology};
 use model::UserId;
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
