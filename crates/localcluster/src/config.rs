@@ -8,24 +8,12 @@ pub(crate) const FILE: &str = "redis.conf";
 /// The text of redis.conf. Later settings win, so `extra` comes last.
 pub(crate) fn render(node_dir: &Path, ports: Ports, topology: Topology, extra: &[String]) -> String {
     let mut lines: Vec<String> = [
+        include_str!("../../../deploy/redis.conf"),
         "bind 127.0.0.1",
         "protected-mode yes",
         "daemonize no",
         "enable-debug-command local",
-        "save \"\"",
-        "appendonly yes",
-        "appendfsync everysec",
-        "auto-aof-rewrite-percentage 150",
-        "lazyfree-lazy-eviction yes",
-        "lazyfree-lazy-expire yes",
-        "lazyfree-lazy-server-del yes",
-        "lazyfree-lazy-user-del yes",
-        "lazyfree-lazy-user-flush yes",
-        "replica-lazy-flush yes",
         "repl-diskless-sync-delay 0",
-        "set-max-intset-entries 16384",
-        "zset-max-listpack-entries 128",
-        "stream-node-max-bytes 1024",
         // Less than the watcher's grace, so that waiting for slow replicas doesn't end in SIGKILL.
         "shutdown-timeout 2",
     ]
@@ -34,9 +22,7 @@ pub(crate) fn render(node_dir: &Path, ports: Ports, topology: Topology, extra: &
     lines.push(format!("port {}", ports.client));
     lines.push(format!("dir {}", quote(node_dir)));
     if topology.is_cluster() {
-        lines.extend(
-            ["cluster-enabled yes", "cluster-node-timeout 2000", "cluster-require-full-coverage no"].map(str::to_owned),
-        );
+        lines.push(include_str!("../../../deploy/redis-cluster.conf").to_owned());
         lines.push(format!("cluster-port {}", ports.bus));
         lines.push("cluster-announce-ip 127.0.0.1".to_owned());
     }

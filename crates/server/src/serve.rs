@@ -143,8 +143,8 @@ impl Server {
             Ok(ended) => ended?,
             Err(_) => tracing::warn!("calls in progress were cut off at the drain limit"),
         }
-        if !tasks.shutdown(TASKS_LIMIT).await {
-            tracing::warn!("some background tasks did not end in time");
+        if let Err(running) = tasks.shutdown(TASKS_LIMIT).await {
+            tracing::warn!(?running, "background tasks did not end in time");
         }
         tracing::info!("stopped");
         Ok(())

@@ -43,7 +43,10 @@ async fn run(store: Store, mut queue: Receiver<(Partition, Version)>, tasks: Tas
     let token = tasks.token().clone();
     loop {
         tokio::select! {
-            received = queue.recv_many(&mut applied, QUEUE) => if received == 0 { return },
+            received = queue.recv_many(&mut applied, QUEUE) => if received == 0 {
+                // Every graph is gone; the task stays until it is told to end.
+                return token.cancelled().await;
+            },
             () = token.cancelled() => break,
         }
         tokio::select! {

@@ -13,25 +13,17 @@ pub(crate) fn unexpected(wanted: &str, value: &Value) -> StoreError {
 
 /// An integer or a string.
 pub(crate) fn number<T: FromStr + TryFrom<i64>>(value: &Value) -> Result<T, StoreError> {
-    let number = match value {
-        Value::Integer(integer) => T::try_from(*integer).ok(),
-        other => text(other)?.parse().ok(),
-    };
+    let number =
+        if let Value::Integer(integer) = value { T::try_from(*integer).ok() } else { text(value)?.parse().ok() };
     number.ok_or_else(|| unexpected("a number", value))
 }
 
 pub(crate) fn text(value: &Value) -> Result<&str, StoreError> {
-    match value {
-        Value::String(text) => Ok(text),
-        other => Err(unexpected("text", other)),
-    }
+    if let Value::String(text) = value { Ok(text) } else { Err(unexpected("text", value)) }
 }
 
 pub(crate) fn array(value: Value) -> Result<Vec<Value>, StoreError> {
-    match value {
-        Value::Array(items) => Ok(items),
-        other => Err(unexpected("an array", &other)),
-    }
+    if let Value::Array(items) = value { Ok(items) } else { Err(unexpected("an array", &value)) }
 }
 
 pub(crate) fn array_of<const N: usize>(value: Value) -> Result<[Value; N], StoreError> {

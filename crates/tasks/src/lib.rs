@@ -2,10 +2,10 @@
 
 use std::{
     any::Any,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -21,7 +21,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub struct Tasks {
     tracker: TaskTracker,
     token: CancellationToken,
-    dead: Arc<Mutex<BTreeSet<&'static str>>>,
+    names: Arc<Mutex<Names>>,
+}
+
+#[derive(Default)]
+struct Names {
+    running: BTreeMap<&'static str, usize>,
+    dead: BTreeSet<&'static str>,
 }
 
 impl Tasks {
@@ -32,26 +38,30 @@ impl Tasks {
 
     /// Starts a task that runs until [`Tasks::token`] is cancelled.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let this = self.clone();
-        let supervised = async move {
-            let outcome = AssertUnwindSafe(task).catch_unwind().await;
-            if let Err(panic) = &outcome {
-                this.bury(name, &panic_message(panic.as_ref()));
-            } else if !this.token.is_cancelled() {
-                this.bury(name, "ended");
-            }
-        };
-        #[expect(clippy::disallowed_methods, reason = "the one place that may spawn")]
-        let _handle = self.tracker.spawn(supervised);
+        let token = self.token.clone();
+        self.supervise(name, task, move || token.is_cancelled());
     }
 
     /// Starts a piece of work that ends by itself, such as one batch. A panic in it counts as a dead task.
     pub fn spawn_once(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        self.supervise(name, work, || true);
+    }
+
+    fn supervise(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = ()> + Send + 'static,
+        may_end: impl FnOnce() -> bool + Send + 'static,
+    ) {
         let this = self.clone();
+        *this.lock().running.entry(name).or_default() += 1;
         let supervised = async move {
-            if let Err(panic) = AssertUnwindSafe(work).catch_unwind().await {
-                this.bury(name, &panic_message(panic.as_ref()));
+            match AssertUnwindSafe(work).catch_unwind().await {
+                Err(panic) => this.bury(name, &panic_message(panic.as_ref())),
+                Ok(()) if !may_end() => this.bury(name, "ended"),
+                Ok(()) => {}
             }
+            this.forget(name);
         };
         #[expect(clippy::disallowed_methods, reason = "the one place that may spawn")]
         let _handle = self.tracker.spawn(supervised);
@@ -64,24 +74,39 @@ impl Tasks {
 
     /// The names of tasks that ended or panicked before they were told to.
     pub fn dead(&self) -> Vec<&'static str> {
-        self.lock_dead().iter().copied().collect()
+        self.lock().dead.iter().copied().collect()
     }
 
-    /// Cancels the token and waits for the tasks to end, for at most `limit`. Returns whether all did.
-    pub async fn shutdown(&self, limit: Duration) -> bool {
+    /// Cancels the token and waits for the tasks to end, for at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// The names of the tasks that still run.
+    pub async fn shutdown(&self, limit: Duration) -> Result<(), Vec<&'static str>> {
         self.token.cancel();
         self.tracker.close();
-        timeout(limit, self.tracker.wait()).await.is_ok()
+        let ended = timeout(limit, self.tracker.wait()).await;
+        ended.map_err(|_| self.lock().running.keys().copied().collect())
     }
 
     fn bury(&self, name: &'static str, cause: &str) {
         tracing::error!(task = name, cause, "background task died");
         metrics::counter!("socialgraph_tasks_dead_total", "task" => name).increment(1);
-        self.lock_dead().insert(name);
+        self.lock().dead.insert(name);
     }
 
-    fn lock_dead(&self) -> std::sync::MutexGuard<'_, BTreeSet<&'static str>> {
-        self.dead.lock().unwrap_or_else(PoisonError::into_inner)
+    fn forget(&self, name: &'static str) {
+        let mut names = self.lock();
+        if let Some(count) = names.running.get_mut(name) {
+            *count -= 1;
+            if *count == 0 {
+                names.running.remove(name);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -108,14 +133,14 @@ mod tests {
         while tasks.dead().len() < 2 {
             tokio::task::yield_now().await;
         }
-        assert!(tasks.shutdown(Duration::from_secs(5)).await);
+        assert_eq!(tasks.shutdown(Duration::from_secs(5)).await, Ok(()));
         assert_eq!(tasks.dead(), ["ends", "panics"]);
     }
 
     #[tokio::test]
-    async fn shutdown_gives_up_after_its_limit() {
+    async fn shutdown_gives_up_after_its_limit_and_names_who_runs() {
         let tasks = Tasks::new();
         tasks.spawn("deaf", std::future::pending());
-        assert!(!tasks.shutdown(Duration::from_millis(1)).await);
+        assert_eq!(tasks.shutdown(Duration::from_millis(1)).await, Err(vec!["deaf"]));
     }
 }

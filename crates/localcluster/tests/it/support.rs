@@ -6,11 +6,19 @@ pub(crate) const THREE: Topology = Topology::Cluster { primaries: 3, replicas: 0
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn start(dir: &Path, topology: Topology) -> LocalCluster {
-    LocalCluster::start(Options::new(dir, topology)).await.expect("start")
+    LocalCluster::start(with_server(Options::new(dir, topology))).await.expect("start")
 }
 
 pub(crate) async fn temporary(topology: Topology) -> LocalCluster {
-    LocalCluster::start(Options::temporary(topology).expect("temporary directory")).await.expect("start")
+    LocalCluster::start(with_server(Options::temporary(topology).expect("temporary directory"))).await.expect("start")
+}
+
+/// To run the tests against another server: `LOCALCLUSTER_SERVER=valkey-server`.
+fn with_server(options: Options) -> Options {
+    match std::env::var_os("LOCALCLUSTER_SERVER") {
+        Some(server) => options.server(server),
+        None => options,
+    }
 }
 
 /// Writes a few keys of different slots, through whichever node has them.

@@ -22,7 +22,7 @@ pub(super) fn status(error: ServiceError) -> Status {
         }
         ServiceError::LostWrite => unavailable(text),
         ServiceError::Unavailable(cause) => {
-            tracing::warn!(cause, "store unavailable");
+            tracing::debug!(cause, "store unavailable");
             unavailable("the store cannot be reached; the call may be repeated".to_owned())
         }
         ServiceError::Deadline => {

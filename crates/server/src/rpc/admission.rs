@@ -13,7 +13,7 @@ use crate::errors;
 /// most deadlines; shed calls come back as spread as they came.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
-/// One check, with the name by which tests know it.
+/// One check, with its name for logs and tests.
 pub(super) struct Check {
     pub(super) name: &'static str,
     run: fn(&Shared, &mut Request<Body>, &mut Call) -> Result<(), Status>,
@@ -24,7 +24,10 @@ pub(super) const ADMISSION: [Check; 2] =
     [Check { name: "limit", run: limit }, Check { name: "deadline", run: deadline }];
 
 pub(super) fn admit(shared: &Shared, request: &mut Request<Body>, call: &mut Call) -> Result<(), Status> {
-    ADMISSION.iter().try_for_each(|check| (check.run)(shared, request, call))
+    ADMISSION.iter().try_for_each(|check| {
+        (check.run)(shared, request, call)
+            .inspect_err(|_| tracing::debug!(check = check.name, method = call.method().name(), "call refused"))
+    })
 }
 
 /// The answer to a call too many.

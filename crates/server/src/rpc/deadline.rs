@@ -67,7 +67,7 @@ mod tests {
             headers.insert(HEADER, HeaderValue::from_str(text).unwrap());
         }
         let now = Instant::now();
-        Ok(of(&headers, now, default)?.map(|Deadline(at)| at - now))
+        Ok(of(&headers, now, default)?.map(|deadline| deadline.instant() - now))
     }
 
     #[test]

@@ -14,7 +14,10 @@ use crate::config::{Log, LogFormat};
 /// The target of the span of each call.
 pub const RPC_TARGET: &str = "socialgraph::rpc";
 
-/// The subscriber that `log` asks for. Without `traces`, the span of a call is disabled and costs next to nothing.
+/// What the targets of spans begin with that are for OpenTelemetry alone: those of calls, and of what they ask of Redis.
+const TRACE_TARGETS: &str = "socialgraph::";
+
+/// The subscriber that `log` asks for. Without `traces`, the spans of calls are disabled and cost next to nothing.
 pub fn subscriber<W>(log: &Log, traces: Option<&SdkTracerProvider>, writer: W) -> impl Subscriber + Send + Sync + use<W>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -31,10 +34,10 @@ where
     tracing_subscriber::registry().with(otel).with(records(log, writer))
 }
 
-/// Spans of calls only. The exporter is itself a client of h2 and tonic, whose spans would feed back; and a call's events
+/// Spans of ours only. The exporter is itself a client of h2 and tonic, whose spans would feed back; and a call's events
 /// would grow the span of a long stream without end.
 fn is_ours(metadata: &Metadata<'_>) -> bool {
-    metadata.is_span() && metadata.target() == RPC_TARGET
+    metadata.is_span() && metadata.target().starts_with(TRACE_TARGETS)
 }
 
 fn records<S, W>(log: &Log, writer: W) -> Box<dyn Layer<S> + Send + Sync>
@@ -45,7 +48,7 @@ where
     // The configuration has checked the filter; what it could not check is left out.
     let filter = EnvFilter::builder().parse_lossy(&log.filter);
     // Formatting the span's fields for every call would cost more than the call itself.
-    let no_call_spans = filter_fn(|metadata| !(metadata.is_span() && metadata.target() == RPC_TARGET));
+    let no_call_spans = filter_fn(|metadata| !is_ours(metadata));
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match log.format {
         LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).with_filter(no_call_spans).boxed(),

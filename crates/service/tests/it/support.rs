@@ -1,0 +1,171 @@
+use std::{
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use keyspace::{Key, Keyspace, List, PartitionCount};
+use localcluster::{LocalCluster, Options, Topology};
+use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
+use socialgraph_service::{Graph, GraphSettings};
+use store::{
+    Mode, Operation, Store, StoreConfig, Traffic,
+    ops::{Apply, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Page, RowOutcome, Unfollow},
+};
+use tasks::Tasks;
+use tokio::runtime::Runtime;
+
+/// Outlives every test, with the servers and the connections to them.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+static CLUSTER: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Cluster { primaries: 3, replicas: 0 }));
+static SINGLE: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Single));
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn start(topology: Topology) -> LocalCluster {
+    RUNTIME.block_on(LocalCluster::start(Options::temporary(topology).unwrap())).unwrap()
+}
+
+/// A keyspace of a test's own.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    servers: &'static LocalCluster,
+    tasks: Tasks,
+}
+
+/// Runs a test on a Redis Cluster and on a single Redis.
+pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
+    for (servers, mode) in [(&*CLUSTER, Mode::Cluster), (&*SINGLE, Mode::Single)] {
+        RUNTIME.block_on(async {
+            let world = World::new(servers, mode).await;
+            test(&world).await;
+            assert_eq!(world.tasks.dead(), [""; 0], "on {mode:?}");
+            assert_eq!(world.tasks.shutdown(LIMIT).await, Ok(()));
+        });
+    }
+}
+
+impl World {
+    async fn new(servers: &'static LocalCluster, mode: Mode) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let keys = Keyspace::new(&name, PartitionCount::DEFAULT).unwrap();
+        let seeds = servers.addresses().iter().map(|a| (a.ip().to_string(), a.port())).collect();
+        let tasks = Tasks::new();
+        let store = Store::connect(StoreConfig::new(mode, seeds), keys, &tasks).await.unwrap();
+        Self { store, servers, tasks }
+    }
+
+    pub(crate) async fn run<O: Operation>(&self, operation: O) -> O::Output {
+        self.store.run(&operation, Traffic::Interactive, Deadline::after(LIMIT)).await.unwrap()
+    }
+
+    /// The first half of a follow.
+    pub(crate) async fn commit(&self, edge: Edge, followed_at: Option<Micros>) -> Committed {
+        self.run(self.follow_op(edge, followed_at, Version(0))).await
+    }
+
+    pub(crate) fn follow_op(&self, edge: Edge, followed_at: Option<Micros>, seen: Version) -> Follow {
+        let partition = self.store.keys().partition(edge.follower());
+        let rows = vec![FollowRow { followee: edge.followee(), followed_at }];
+        let followers = vec![FollowerRows { follower: edge.follower(), rows }];
+        Follow { partition, followers, source: String::new(), max_following: 10_000, seen }
+    }
+
+    /// The first half of a follow that must be new, as the change that its second half applies.
+    pub(crate) async fn commit_new(&self, edge: Edge, followed_at: Option<Micros>) -> FollowerChange {
+        match self.commit(edge, followed_at).await.outcomes[..] {
+            [RowOutcome::Created { followed_at, version }] => FollowerChange::Present { followed_at, version },
+            ref other => panic!("a new follow became {other:?}"),
+        }
+    }
+
+    /// The first half of an unfollow, as the change that its second half applies.
+    pub(crate) async fn commit_unfollow(&self, edge: Edge) -> FollowerChange {
+        let unfollowed = self.run(Unfollow { edge, seen: Version(0) }).await;
+        FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version }
+    }
+
+    pub(crate) async fn apply(&self, edge: Edge, change: FollowerChange) {
+        self.run(Apply { changes: vec![(edge, change)] }).await;
+    }
+
+    pub(crate) async fn list(&self, list: List, user: UserId) -> Vec<Entry> {
+        let page = Page { list, user, order: Order::OldestFirst, window: Window::ALL, limit: 1_000 };
+        let entries = self.run(page).await;
+        assert_eq!(self.run(Count { list, user }).await, entries.len() as u64, "count of {list:?}");
+        entries
+    }
+
+    /// Since when both ends say that the edge is there. They must say the same.
+    pub(crate) async fn both_ends(&self, edge: Edge) -> Option<Micros> {
+        let [forward, backward] = self.ends(edge).await;
+        assert_eq!(forward, backward, "{edge:?}");
+        forward
+    }
+
+    /// Since when the follower's list and the followee's say that the edge is there.
+    pub(crate) async fn ends(&self, edge: Edge) -> [Option<Micros>; 2] {
+        let following = self.list(List::Following, edge.follower()).await;
+        let followers = self.list(List::Followers, edge.followee()).await;
+        [(following, edge.followee()), (followers, edge.follower())]
+            .map(|(list, user)| list.iter().find(|entry| entry.user == user).map(|entry| entry.at))
+    }
+
+    pub(crate) async fn pending(&self, user: UserId) -> usize {
+        self.run(Due { partition: self.store.keys().partition(user), min_age: 0 }).await.len()
+    }
+
+    /// A graph whose relay takes whatever is pending at once.
+    pub(crate) async fn graph(&self) -> Graph {
+        let settings = GraphSettings {
+            relay_interval: Duration::from_millis(10),
+            relay_min_age: Duration::ZERO,
+            changes_retention: Duration::ZERO,
+            ..GraphSettings::default()
+        };
+        Graph::open(self.store.clone(), settings, &self.tasks, Deadline::after(LIMIT)).await.unwrap()
+    }
+
+    /// Lets a relay finish what is pending for changes of a user.
+    pub(crate) async fn relay(&self, user: UserId) {
+        let _graph = self.graph().await;
+        self.wait_until(async || self.pending(user).await == 0).await;
+    }
+
+    pub(crate) async fn wait_until(&self, condition: impl AsyncFn() -> bool) {
+        let met = async {
+            while !condition().await {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(LIMIT, met).await.expect("the condition is met in time");
+    }
+
+    /// Sends Redis a command on a key, past the store.
+    pub(crate) async fn redis(&self, command: &str, key: &Key, arguments: &[&str]) -> String {
+        let name = key.to_string();
+        let words = [&[command, &name], arguments].concat();
+        for node in 0..self.servers.nodes().len() {
+            match self.servers.cli(node, &words).await {
+                Ok(reply) => return reply,
+                Err(error) => assert!(error.to_string().contains("MOVED"), "{error}"),
+            }
+        }
+        panic!("no node serves {name}");
+    }
+}
+
+pub(crate) fn user(id: i64) -> UserId {
+    UserId::new(id).unwrap()
+}
+
+pub(crate) fn edge(follower: i64, followee: i64) -> Edge {
+    Edge::new(user(follower), user(followee)).unwrap()
+}
+
+pub(crate) fn micros(micros: u64) -> Micros {
+    Micros::new(micros).unwrap()
+}
