@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::sink,
     path::Path,
     pin::pin,
     time::{Duration, Instant},
@@ -26,6 +25,7 @@ use crate::{
 const PIPELINE: usize = 512;
 const SAMPLES_EVERY: Duration = Duration::from_millis(50);
 const RETRIES: &str = "socialgraph_redis_retries_total";
+const REPLAYED: &str = "socialgraph_relay_replayed_total";
 const MIB: u64 = 1024 * 1024;
 
 /// What was seen while an import ran.
@@ -35,6 +35,8 @@ struct Progress {
     rows: Vec<(f64, f64)>,
     memory_before: u64,
     most_memory: u64,
+    /// Changes that the relay did again.
+    replayed: u64,
     /// Processor seconds of this process and of Redis.
     cpu: (f64, f64),
 }
@@ -93,10 +95,7 @@ async fn one_order(graph: &Graph) -> Result<()> {
         progress.memory_before / MIB,
         progress.most_memory / MIB
     );
-    println!(
-        "  changes that the relay took for forgotten and applied again: {}",
-        counter("socialgraph_relay_replayed_total")
-    );
+    println!("  changes that the relay took for forgotten and applied again: {}", progress.replayed);
     println!(
         "  bytes an edge in Redis: {:.0} with the log of the last hour; two plain ZSETs {:.0}",
         (imported - empty) as f64 / edges,
@@ -112,6 +111,7 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
     let arguments = arguments.iter().map(AsRef::as_ref).chain([file.as_os_str()]);
     let parser = ClientCommand::augment_subcommands(Command::new("bench"));
     let command = ClientCommand::from_arg_matches(&parser.try_get_matches_from(arguments)?)?;
+    let replayed = counter(REPLAYED);
     let (before, retries) = (counter("socialgraph_import_rows_total"), counter(RETRIES));
     let memory_before = resident_bytes();
     let mut progress = Progress {
@@ -119,11 +119,12 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
         rows: vec![(0.0, 0.0)],
         memory_before,
         most_memory: memory_before,
+        replayed: 0,
         cpu: (0.0, 0.0),
     };
     let (own, redis) = (own_cpu_seconds(), stage.nodes.cpu_seconds().await?);
     let mut answer = Vec::new();
-    let mut errors = sink();
+    let mut errors = Vec::new();
     {
         let mut importing = pin!(cli::execute(command, &mut answer, &mut errors));
         let mut ticks = interval(SAMPLES_EVERY);
@@ -135,8 +136,10 @@ async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
         }
         progress.sample(before);
     }
+    progress.replayed = counter(REPLAYED) - replayed;
     progress.cpu = (own_cpu_seconds() - own, stage.nodes.cpu_seconds().await? - redis);
-    let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    let answer: serde_json::Value =
+        serde_json::from_slice(&answer).map_err(|_| String::from_utf8_lossy(&errors).into_owned())?;
     // A commit that is sent again after a lost answer finds what it made itself.
     let [created, existing] = ["created", "existing"].map(|name| count_of(&answer, name));
     println!("  {created} created, {existing} existing, {} commands sent again", counter(RETRIES) - retries);

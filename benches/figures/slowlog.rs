@@ -9,7 +9,7 @@ use crate::{Result, redis::Nodes};
 /// What no command may take, by design.
 pub(crate) const THRESHOLD_MICROS: u64 = 2_000;
 /// How many slow commands a node remembers.
-pub(crate) const MOST: usize = 1_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// Prints what all nodes logged as slow, and what scripts took on average.
 pub(crate) async fn print(nodes: &Nodes) -> Result<()> {

@@ -104,7 +104,8 @@ pub const SETTINGS: &[Setting] = &[
         "redis.command-timeout",
         "1s",
         |c| &mut c.redis.command_timeout,
-        "How long a command may take, waiting included. A call's own deadline may shorten it.",
+        "How long a command may take, waiting included. A call's own deadline may shorten it; background work and large \
+         answers may take three times as long.",
     )
     .range("1ms", "1m"),
     Setting::new(
