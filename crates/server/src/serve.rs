@@ -1,6 +1,6 @@
 //! A server's life: bind, serve, drain.
 
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use socialgraph::FILE_DESCRIPTOR_SET;
 use tasks::Tasks;
@@ -118,7 +118,7 @@ impl Server {
         let goaway = CancellationToken::new();
         let incoming =
             TcpIncoming::from(grpc).with_nodelay(Some(true)).with_keepalive(Some(config.server.keepalive_interval));
-        let mut serving = pin!(transport_of(&config).serve_with_incoming_shutdown(
+        let mut serving = Box::pin(transport_of(&config).serve_with_incoming_shutdown(
             RpcLayer::new(&config.limits).layer(routes),
             incoming,
             goaway.clone().cancelled_owned(),
@@ -139,10 +139,12 @@ impl Server {
         goaway.cancel();
         watches.end().await;
         // tonic waits for every connection, however long its peer keeps it.
-        match timeout(config.server.drain_limit, serving).await {
+        match timeout(config.server.drain_limit, &mut serving).await {
             Ok(ended) => ended?,
             Err(_) => tracing::warn!("calls in progress were cut off at the drain limit"),
         }
+        // With it goes what uses the store, so that its connections can be closed.
+        drop(serving);
         if let Err(running) = tasks.shutdown(TASKS_LIMIT).await {
             tracing::warn!(?running, "background tasks did not end in time");
         }

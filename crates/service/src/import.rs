@@ -1,9 +1,8 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
-use futures::{Stream, StreamExt};
-use keyspace::by_partition;
-use model::{Deadline, Edge, Micros, UserId, Version, limits::MAX_IMPORT_ERRORS};
+use futures::{Stream, StreamExt, future::ready, stream::iter};
+use keyspace::{Partition, PartitionCount, by_partition};
+use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
     Traffic,
     ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
@@ -11,12 +10,14 @@ use store::{
 
 use crate::{Graph, ServiceError, settle::settle};
 
-/// Rows that are written together: large, so that each partition's script gets many.
-const CHUNK: usize = 32_768;
-/// Chunks that are written side by side, while the next one is read.
-const CHUNKS_IN_FLIGHT: usize = 3;
 /// Rows of one script.
 const MOST_ROWS: usize = 64;
+/// Full scripts that are written together: many, so that the scripts of the second half, whose rows are mixed anew, get
+/// many rows as well.
+const CHUNK: usize = 512;
+/// Chunks that are written side by side, while the next one is read: one in its first half and one in its second. With
+/// more, changes would be pending for so long that relays take them for forgotten, and do the work twice.
+const CHUNKS_IN_FLIGHT: usize = 2;
 /// How long one chunk may take.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
@@ -76,8 +77,15 @@ impl Graph {
         rows: impl Stream<Item = Result<ImportRow, RowProblem>> + Send,
         deadline: Option<Deadline>,
     ) -> Result<ImportSummary, ServiceError> {
-        let chunks = rows.zip(futures::stream::iter(1_u64..)).chunks(CHUNK);
-        let mut written = std::pin::pin!(
+        let mut gathering = Gathering::new(self.inner.store.keys().partitions());
+        let rows = rows.zip(iter(1_u64..)).map(Some).chain(iter([None]));
+        let chunks = rows.filter_map(move |row| {
+            ready(match row {
+                Some((row, number)) => gathering.add(row, number),
+                None => gathering.finish(),
+            })
+        });
+        let mut written = pin!(
             chunks
                 .map(|chunk| async move {
                     let limit = Deadline::after(TIME_LIMIT);
@@ -93,27 +101,73 @@ impl Graph {
     }
 }
 
-impl Graph {
-    async fn import_chunk(
-        &self,
-        chunk: Vec<(Result<ImportRow, RowProblem>, u64)>,
-        deadline: Deadline,
-    ) -> Result<ImportSummary, ServiceError> {
-        let mut summary = ImportSummary::default();
-        let mut rows = Vec::with_capacity(chunk.len());
-        for (row, number) in chunk {
-            match row {
-                Ok(row) => rows.push((number, row)),
-                Err(problem) => summary.refuse(number, problem),
+/// A row with its number.
+type Numbered = (u64, ImportRow);
+
+/// Rows that wait for others of their partition, over all of the stream: so every script but the last ones is full.
+struct Gathering {
+    open: Vec<Vec<Numbered>>,
+    full: Vec<(Partition, Vec<Numbered>)>,
+    refused: ImportSummary,
+    partitions: PartitionCount,
+}
+
+/// Rows that are written together.
+struct Chunk {
+    /// At most 64 rows each.
+    batches: Vec<(Partition, Vec<Numbered>)>,
+    /// Rows that are not to be written.
+    refused: ImportSummary,
+}
+
+impl Gathering {
+    fn new(partitions: PartitionCount) -> Self {
+        let open = partitions.all().map(|_| Vec::new()).collect();
+        Self { open, full: Vec::new(), refused: ImportSummary::default(), partitions }
+    }
+
+    /// Takes a row; gives a chunk when there is one.
+    fn add(&mut self, row: Result<ImportRow, RowProblem>, number: u64) -> Option<Chunk> {
+        match row {
+            Err(problem) => {
+                self.refused.refuse(number, problem);
+                // Rows come in order, so that the first are kept.
+                self.refused.faults.truncate(MAX_IMPORT_ERRORS);
+            }
+            Ok(row) => {
+                let partition = self.partitions.partition(row.edge.follower());
+                let rows = &mut self.open[usize::from(partition.get())];
+                rows.push((number, row));
+                if rows.len() == MOST_ROWS {
+                    self.full.push((partition, std::mem::take(rows)));
+                }
             }
         }
-        let commits = self.plan_commits(rows);
-        let follows: Vec<_> = commits.iter().map(|(follow, _)| follow.clone()).collect();
+        (self.full.len() == CHUNK).then(|| self.take_full())
+    }
+
+    fn take_full(&mut self) -> Chunk {
+        Chunk { batches: std::mem::take(&mut self.full), refused: std::mem::take(&mut self.refused) }
+    }
+
+    /// All that is left, at the end of the stream.
+    fn finish(&mut self) -> Option<Chunk> {
+        let mut chunk = self.take_full();
+        let open = self.partitions.all().zip(self.open.iter_mut().map(std::mem::take));
+        chunk.batches.extend(open.filter(|(_, rows)| !rows.is_empty()));
+        (!chunk.batches.is_empty() || chunk.refused != ImportSummary::default()).then_some(chunk)
+    }
+}
+
+impl Graph {
+    async fn import_chunk(&self, chunk: Chunk, deadline: Deadline) -> Result<ImportSummary, ServiceError> {
+        let Chunk { batches, refused: mut summary } = chunk;
+        let (follows, numbers): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| self.commit(batch)).unzip();
         let committed = self.inner.store.run_all(&follows, Traffic::Bulk, deadline).await;
 
-        let mut applied = Vec::with_capacity(commits.len());
-        let mut changes = Vec::new();
-        for ((follow, numbers), committed) in commits.into_iter().zip(committed) {
+        let mut applied = Vec::with_capacity(follows.len());
+        let mut changes = Vec::with_capacity(follows.len() * MOST_ROWS);
+        for ((follow, numbers), committed) in follows.iter().zip(numbers).zip(committed) {
             let committed = committed?;
             self.inner.seen.raise(follow.partition, committed.version);
             let rows = follow.followers.iter().flat_map(|f| f.rows.iter().map(|row| (f.follower, row.followee)));
@@ -140,47 +194,43 @@ impl Graph {
         Ok(summary)
     }
 
-    /// One commit for at most 64 rows of one partition, with the numbers of its rows.
-    fn plan_commits(&self, rows: Vec<(u64, ImportRow)>) -> Vec<(Follow, Vec<u64>)> {
-        let keys = self.inner.store.keys();
-        let home = |(_, row): &(u64, ImportRow)| keys.partition(row.edge.follower());
-        let batches = by_partition(keys.partitions(), rows, MOST_ROWS, home);
-        let commits = batches.into_iter().map(|batch| {
-            let mut by_follower: BTreeMap<UserId, Vec<(u64, FollowRow)>> = BTreeMap::new();
-            for (number, row) in batch.items {
-                let follow = FollowRow { followee: row.edge.followee(), followed_at: row.followed_at };
-                by_follower.entry(row.edge.follower()).or_default().push((number, follow));
-            }
-            let mut numbers = Vec::new();
-            let followers = by_follower.into_iter().map(|(follower, rows)| {
-                let (row_numbers, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-                numbers.extend(row_numbers);
-                FollowerRows { follower, rows }
-            });
-            let follow = Follow {
-                partition: batch.partition,
-                followers: followers.collect(),
-                source: String::new(),
-                max_following: self.inner.settings.max_following,
-                seen: self.inner.seen.get(batch.partition),
-            };
-            (follow, numbers)
+    /// The commit of a batch, with the numbers of its rows.
+    fn commit(&self, (partition, mut batch): (Partition, Vec<Numbered>)) -> (Follow, Vec<u64>) {
+        batch.sort_by_key(|(_, row)| row.edge.follower());
+        let followers = batch.chunk_by(|(_, one), (_, next)| one.edge.follower() == next.edge.follower());
+        let followers = followers.map(|rows| FollowerRows {
+            follower: rows[0].1.edge.follower(),
+            rows: rows
+                .iter()
+                .map(|(_, row)| FollowRow { followee: row.edge.followee(), followed_at: row.followed_at })
+                .collect(),
         });
-        commits.collect()
+        let follow = Follow {
+            partition,
+            followers: followers.collect(),
+            source: String::new(),
+            max_following: self.inner.settings.max_following,
+            seen: self.inner.seen.get(partition),
+        };
+        (follow, batch.into_iter().map(|(number, _)| number).collect())
     }
 
     /// The second half of a chunk. What fails stays pending, and the relay finishes it.
     async fn apply_imported(
         &self,
         changes: Vec<(Edge, FollowerChange)>,
-        applied: Vec<(keyspace::Partition, Version)>,
+        applied: Vec<(Partition, Version)>,
         deadline: Deadline,
     ) {
         let store = &self.inner.store;
         let keys = store.keys();
         let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
         let batches = by_partition(keys.partitions(), changes, MOST_ROWS, home);
-        let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
+        let applies = batches.into_iter().map(|mut batch| {
+            batch.items.sort_unstable_by_key(|(edge, _)| edge.followee());
+            Apply { changes: batch.items }
+        });
+        let applies: Vec<_> = applies.collect();
         let results = store.run_all(&applies, Traffic::Bulk, deadline).await;
         match results.into_iter().find_map(Result::err) {
             None => settle(store, applied.into_iter()).await,
@@ -197,6 +247,15 @@ impl ImportSummary {
             RowProblem::OverLimit => self.over_limit += 1,
         }
         self.faults.push(RowFault { row, problem });
+        if self.faults.len() == 2 * MAX_IMPORT_ERRORS {
+            self.cut_faults();
+        }
+    }
+
+    /// Keeps the first by row.
+    fn cut_faults(&mut self) {
+        self.faults.sort_by_key(|fault| fault.row);
+        self.faults.truncate(MAX_IMPORT_ERRORS);
     }
 
     fn add(&mut self, other: Self) {
@@ -207,8 +266,7 @@ impl ImportSummary {
         self.invalid += other.invalid;
         self.over_limit += other.over_limit;
         self.faults.extend(other.faults);
-        self.faults.sort_by_key(|fault| fault.row);
-        self.faults.truncate(MAX_IMPORT_ERRORS);
+        self.cut_faults();
     }
 
     fn count_rows(&self) {

@@ -3,8 +3,8 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use fred::{
     interfaces::ClientLike,
-    prelude::Error as RedisError,
-    types::{ClusterHash, CustomCommand, Value},
+    prelude::{Error as RedisError, ErrorKind},
+    types::{ClusterHash, CustomCommand, Value, config::Options},
 };
 use futures::{StreamExt, future::join_all, stream};
 use keyspace::{Keyspace, Partition, Slot};
@@ -26,10 +26,14 @@ use crate::{
 const TOPOLOGY_INTERVAL: Duration = Duration::from_millis(250);
 /// The first and the longest pause before a call is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(128));
-/// Most calls of one batch in flight to one node: as many as a caller asks for at once.
-const INTERACTIVE_WINDOW: usize = 256;
-/// The same for bulk traffic, whose scripts have up to 64 rows each. What waits behind them must not come near to the command
-/// timeout even on a slow machine: a script that is sent again finds its own rows, and an import counts them as existing.
+/// How many times longer than others a bulk command may take: nobody waits for it, and to send it again too early gives a slow
+/// Redis more to do.
+const BULK_PATIENCE: u32 = 3;
+/// Most calls of one interactive batch in flight to one node: as many as the largest batch has, so that it is one round trip.
+const INTERACTIVE_WINDOW: usize = 512;
+/// The same of a bulk batch, whose scripts have up to 64 rows each: enough to keep a node busy. What waits must not come near to
+/// the command timeout even on a slow machine: a script that is sent again finds its own rows, and an import counts them as
+/// existing.
 const BULK_WINDOW: usize = 32;
 
 /// The graph's place in Redis. Clones share the same connections.
@@ -65,7 +69,8 @@ impl Store {
             return Err(StoreError::Refused("no server is configured".to_owned()));
         }
         let small = Lane::open("redis", &config, tasks).await?;
-        let bulk = Lane::open("redis-bulk", &config, tasks).await?;
+        let patient = StoreConfig { command_timeout: BULK_PATIENCE * config.command_timeout, ..config.clone() };
+        let bulk = Lane::open("redis-bulk", &patient, tasks).await?;
         let topology = ArcSwap::from_pointee(Topology::read(&small.client(), &config, None));
         let store = Self { inner: Arc::new(Inner { keys, config, small, bulk, topology }) };
         tasks.spawn("redis-topology", store.clone().follow_topology(tasks.clone()));
@@ -98,11 +103,11 @@ impl Store {
     ) -> Vec<Result<O::Output, StoreError>> {
         let calls = operations.iter().map(|operation| operation.call(&self.inner.keys)).enumerate();
         let slot_of = |(_, call): &(usize, Result<Call, StoreError>)| call.as_ref().map_or(Slot::default(), |c| c.slot);
+        let by_node = self.inner.topology.load().slots.by_node(calls, slot_of);
         let window = match traffic {
             Traffic::Interactive => INTERACTIVE_WINDOW,
             Traffic::Bulk => BULK_WINDOW,
         };
-        let by_node = self.inner.topology.load().slots.by_node(calls, slot_of);
         let nodes = by_node.into_iter().map(|(_, calls)| {
             let answers = calls.into_iter().map(|(index, call)| self.send_numbered(index, call, traffic, deadline));
             stream::iter(answers).buffer_unordered(window).collect::<Vec<_>>()
@@ -221,10 +226,6 @@ impl Inner {
         deadline: Deadline,
         with_source: bool,
     ) -> Result<Value, Failure> {
-        if deadline.has_passed() {
-            // A timer would give it up to a millisecond more.
-            return Err(Failure::Deadline);
-        }
         let command = call.verb.name();
         let topology = self.topology.load_full();
         let node = topology.node(call.slot);
@@ -250,11 +251,21 @@ impl Inner {
             let (name, args) = call.wire(with_source);
             let custom = CustomCommand::new_static(name, ClusterHash::Custom(call.slot.get()), false);
             let sent = Instant::now();
-            let answer = timeout_at(by_caller, lane.client().custom(custom, args)).await;
+            let limit = lane.command_timeout().min(deadline.remaining());
+            if limit.is_zero() {
+                return Err(Failure::Deadline);
+            }
+            // The client's own time limit, because it takes back a command that still waits to be sent. A future that is
+            // merely dropped leaves it queued, and a stalled client would send it long after its caller has given up.
+            let options = Options { timeout: Some(limit), ..Options::default() };
+            let answer = lane.client().with_options(&options).custom(custom, args).await;
             if let Some(node) = node {
                 node.record(command, sent.elapsed());
             }
-            answer.map_err(|_| Failure::Deadline)?.map_err(Failure::Redis)
+            answer.map_err(|error| {
+                let is_late = *error.kind() == ErrorKind::Timeout && deadline.has_passed();
+                if is_late { Failure::Deadline } else { Failure::Redis(error) }
+            })
         }
         .instrument(span)
         .await

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use fred::types::Value;
-use model::{Entry, Micros, UserId};
+use model::{Entry, InvalidTime, Micros, UserId};
 
 use crate::StoreError;
 
@@ -37,15 +37,20 @@ pub(crate) fn score(value: &Value) -> Result<Micros, StoreError> {
 
 /// A score, or none: `nil`, or the 0 of scripts.
 pub(crate) fn optional_score(value: &Value) -> Result<Option<Micros>, StoreError> {
-    if value.is_null() {
-        return Ok(None);
-    }
-    let text = text(value)?;
+    if value.is_null() { Ok(None) } else { optional_score_text(text(value)?) }
+}
+
+/// [`score`], of a text.
+pub(crate) fn score_text(text: &str) -> Result<Micros, StoreError> {
+    optional_score_text(text)?.ok_or_else(|| StoreError::Refused("expected a score, got 0".to_owned()))
+}
+
+fn optional_score_text(text: &str) -> Result<Option<Micros>, StoreError> {
     let number = text.parse().or_else(|_| text.parse::<f64>().map(|float| float as u64));
-    match number {
-        Ok(0) => Ok(None),
-        Ok(number) => Micros::new(number).map(Some).map_err(|_| unexpected("a score", value)),
-        Err(_) => Err(unexpected("a score", value)),
+    match number.map(Micros::new) {
+        Ok(Ok(score)) => Ok(Some(score)),
+        Ok(Err(InvalidTime::TooEarly)) => Ok(None),
+        Ok(Err(_)) | Err(_) => Err(StoreError::Refused(format!("expected a score, got {text:?}"))),
     }
 }
 

@@ -1,4 +1,8 @@
-use model::Order;
+use model::{
+    Order,
+    limits::{MAX_BATCH_COUNTS, MAX_BATCH_TARGETS},
+};
+use prost_types::Timestamp;
 use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
@@ -16,8 +20,6 @@ use super::{
     fields::{Fields, edge},
     status::status,
 };
-
-use model::limits::{MAX_BATCH_COUNTS, MAX_BATCH_TARGETS};
 
 #[tonic::async_trait]
 impl SocialGraph for Api {
@@ -122,17 +124,10 @@ impl SocialGraph for Api {
         request: Request<ListFollowingRequest>,
     ) -> Result<Response<ListFollowingResponse>, Status> {
         let deadline = deadline(&request);
-        let request = request.into_inner();
-        let mut fields = Fields::default();
-        let query = ListQuery {
-            list: List::Following,
-            user: fields.user("user_id", request.user_id),
-            order: order(&mut fields, request.order),
-            window: fields.window(request.followed_from, request.followed_before),
-            page_size: fields.page_size(request.page_size),
-            page_token: request.page_token,
-        };
-        fields.finish()?;
+        let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token } =
+            request.into_inner();
+        let window = (followed_from, followed_before);
+        let query = list_query(List::Following, user_id, order, window, page_size, page_token)?;
         let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
         let users = entries.into_iter().map(listed_user).collect();
         Ok(Response::new(ListFollowingResponse { users, next_page_token }))
@@ -143,17 +138,10 @@ impl SocialGraph for Api {
         request: Request<ListFollowersRequest>,
     ) -> Result<Response<ListFollowersResponse>, Status> {
         let deadline = deadline(&request);
-        let request = request.into_inner();
-        let mut fields = Fields::default();
-        let query = ListQuery {
-            list: List::Followers,
-            user: fields.user("user_id", request.user_id),
-            order: order(&mut fields, request.order),
-            window: fields.window(request.followed_from, request.followed_before),
-            page_size: fields.page_size(request.page_size),
-            page_token: request.page_token,
-        };
-        fields.finish()?;
+        let ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token } =
+            request.into_inner();
+        let window = (followed_from, followed_before);
+        let query = list_query(List::Followers, user_id, order, window, page_size, page_token)?;
         let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
         let users = entries.into_iter().map(listed_user).collect();
         Ok(Response::new(ListFollowersResponse { users, next_page_token }))
@@ -186,11 +174,28 @@ impl SocialGraph for Api {
     }
 }
 
-fn order(fields: &mut Fields, order: i32) -> Order {
-    match fields.one_of("order", order) {
-        ListOrder::Unspecified | ListOrder::NewestFirst => Order::NewestFirst,
-        ListOrder::OldestFirst => Order::OldestFirst,
-    }
+fn list_query(
+    list: List,
+    user_id: i64,
+    order: i32,
+    (from, before): (Option<Timestamp>, Option<Timestamp>),
+    page_size: i32,
+    page_token: String,
+) -> Result<ListQuery, Status> {
+    let mut fields = Fields::default();
+    let query = ListQuery {
+        list,
+        user: fields.user("user_id", user_id),
+        order: match fields.one_of("order", order) {
+            ListOrder::Unspecified | ListOrder::NewestFirst => Order::NewestFirst,
+            ListOrder::OldestFirst => Order::OldestFirst,
+        },
+        window: fields.window(from, before),
+        page_size: fields.page_size(page_size),
+        page_token,
+    };
+    fields.finish()?;
+    Ok(query)
 }
 
 fn freshness(fields: &mut Fields, consistency: Option<Consistency>) -> Freshness {

@@ -8,8 +8,10 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tonic::{Code, Status, TimeoutExpired};
+use tonic::{Status, TimeoutExpired};
 use tonic_types::StatusExt;
+
+use crate::errors::code_name;
 
 /// Why a command did not do all that was asked.
 #[derive(Debug, thiserror::Error)]
@@ -137,28 +139,5 @@ impl Error {
             }
         }
         Value::Object(object)
-    }
-}
-
-/// The code's name as gRPC's documentation writes it.
-fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }

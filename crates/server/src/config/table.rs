@@ -104,7 +104,8 @@ pub const SETTINGS: &[Setting] = &[
         "redis.command-timeout",
         "1s",
         |c| &mut c.redis.command_timeout,
-        "How long a command may take, waiting included. A call's own deadline may shorten it.",
+        "How long a command may take, waiting included. A call's own deadline may shorten it; background work and large \
+         answers may take three times as long.",
     )
     .range("1ms", "1m"),
     Setting::new(
@@ -212,9 +213,10 @@ pub const SETTINGS: &[Setting] = &[
     .range("1ms", "10m"),
     Setting::new(
         "log.filter",
-        "info",
+        "info,fred=error",
         |c| &mut c.log.filter,
-        "What to log: levels by module, as in `info,socialgraph_store=debug`.",
+        "What to log: levels by module, as in `info,socialgraph_store=debug`. Redis' client, `fred`, warns of every lost \
+         connection; what comes of it is told by the store.",
     )
     .rule(check::LOG_FILTER),
     Setting::new(

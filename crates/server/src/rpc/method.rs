@@ -11,7 +11,10 @@ use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use tonic::Code;
 
-use crate::telemetry::metrics::{RPC_DURATION, RPC_PANICS, RPC_SHED};
+use crate::{
+    errors::code_name,
+    telemetry::metrics::{RPC_DURATION, RPC_PANICS, RPC_SHED},
+};
 
 /// What a path that names no method of ours is counted as. Callers choose paths; labels must not grow by them.
 pub(super) const OTHER: &str = "_OTHER";
@@ -116,29 +119,6 @@ impl Methods {
 
     pub(super) fn get(&self, path: &str) -> Arc<Method> {
         Arc::clone(self.by_path.get(path).unwrap_or(&self.other))
-    }
-}
-
-/// The code's name in the specification.
-pub(super) fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }
 

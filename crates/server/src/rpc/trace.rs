@@ -9,8 +9,7 @@ use tonic::Code;
 use tracing::{Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use super::method::code_name;
-use crate::telemetry::RPC_TARGET;
+use crate::{errors::code_name, telemetry::RPC_TARGET};
 
 static PROPAGATOR: LazyLock<TraceContextPropagator> = LazyLock::new(TraceContextPropagator::new);
 

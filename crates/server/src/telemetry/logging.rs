@@ -6,7 +6,11 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::{
-    EnvFilter, Layer, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt as _, registry::LookupSpan,
+    EnvFilter, Layer,
+    filter::{FilterExt as _, LevelFilter, filter_fn},
+    fmt::MakeWriter,
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
 };
 
 use crate::config::{Log, LogFormat};
@@ -18,6 +22,9 @@ pub const RPC_TARGET: &str = "socialgraph::rpc";
 const TRACE_TARGETS: &str = "socialgraph::";
 
 /// The subscriber that `log` asks for. Without `traces`, the spans of calls are disabled and cost next to nothing.
+///
+/// Every filter says which levels it may let through: without that, each record of a dependency, of which there are many for
+/// each command to Redis, would be made only to be thrown away.
 pub fn subscriber<W>(log: &Log, traces: Option<&SdkTracerProvider>, writer: W) -> impl Subscriber + Send + Sync + use<W>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -29,7 +36,7 @@ where
             .with_threads(false)
             .with_target(false)
             .with_tracked_inactivity(false)
-            .with_filter(filter_fn(is_ours))
+            .with_filter(filter_fn(is_ours).with_max_level_hint(LevelFilter::INFO))
     });
     tracing_subscriber::registry().with(otel).with(records(log, writer))
 }
@@ -47,17 +54,16 @@ where
 {
     // The configuration has checked the filter; what it could not check is left out.
     let filter = EnvFilter::builder().parse_lossy(&log.filter);
+    let most = filter.max_level_hint().unwrap_or(LevelFilter::TRACE);
     // Formatting the span's fields for every call would cost more than the call itself.
-    let no_call_spans = filter_fn(|metadata| !is_ours(metadata));
+    let filter = filter.and(filter_fn(|metadata| !is_ours(metadata)).with_max_level_hint(most));
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match log.format {
-        LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).with_filter(no_call_spans).boxed(),
-        LogFormat::Auto if !stderr().is_terminal() => {
-            layer.json().flatten_event(true).with_filter(filter).with_filter(no_call_spans).boxed()
-        }
+        LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),
+        LogFormat::Auto if !stderr().is_terminal() => layer.json().flatten_event(true).with_filter(filter).boxed(),
         LogFormat::Text | LogFormat::Auto => {
             let colours = stderr().is_terminal();
-            layer.with_ansi(colours).with_filter(filter).with_filter(no_call_spans).boxed()
+            layer.with_ansi(colours).with_filter(filter).boxed()
         }
     }
 }

@@ -3,10 +3,10 @@
 -- Keys:       log, pending, clock; then following:<u> and left:<u> of each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
 --             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
---             the followee and followed_at in microseconds (0: now).
+--             the followee and followed_at in microseconds (0 or in the future: now).
 -- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
 --             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit),
---             and a score a row (followed_at; 0 where there is none).
+--             and a score a row (followed_at; 0 where there is none), with blanks in between.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. An edge that exists is returned unchanged and writes nothing.
 -- Cost:       O(rows log list), at most 64 rows. All checks and reads come before the first write, which is the log entry.
@@ -15,6 +15,14 @@ local seen, most, source = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
+
+local unfollowed = true
+if #KEYS > 5 then
+  -- Mostly nobody has left anybody: one look at all followers instead of one for each.
+  local left = {}
+  for key = 5, #KEYS, 2 do left[#left + 1] = KEYS[key] end
+  unfollowed = redis.call('EXISTS', unpack(left)) > 0
+end
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first
@@ -25,7 +33,7 @@ while key < #KEYS do
   local followees = {}
   for row = 1, rows do followees[row] = ARGV[argument + 2 * (row - 1)] end
   local following = redis.call('ZMSCORE', KEYS[key], unpack(followees))
-  local left = redis.call('ZMSCORE', KEYS[key + 1], unpack(followees))
+  local left = unfollowed and redis.call('ZMSCORE', KEYS[key + 1], unpack(followees)) or {}
   local count = redis.call('ZCARD', KEYS[key])
   local added, returned, fresh = {}, {}, {}
   for row = 1, rows do
@@ -38,7 +46,8 @@ while key < #KEYS do
     elseif count >= most then
       letter = 'l'
     else
-      score = string.format('%.0f', at > 0 and at or version)
+      -- Never above the version: a later re-follow must have the higher score.
+      score = string.format('%.0f', at > 0 and math.min(at, version) or version)
       fresh[followee] = score
       count = count + 1
       version = version + 1
@@ -57,7 +66,7 @@ while key < #KEYS do
 end
 
 if #writes == 0 then
-  return { string.format('%.0f', math.max(clock, seen)), table.concat(letters), scores }
+  return { string.format('%.0f', math.max(clock, seen)), table.concat(letters), table.concat(scores, ' ') }
 end
 
 local last = string.format('%.0f', version - 1)
@@ -68,4 +77,4 @@ for _, write in ipairs(writes) do
   redis.call('ZADD', KEYS[write[1]], unpack(write[2]))
   if #write[3] > 0 then redis.call('ZREM', KEYS[write[1] + 1], unpack(write[3])) end
 end
-return { string.format('%.0f', first), table.concat(letters), scores }
+return { string.format('%.0f', first), table.concat(letters), table.concat(scores, ' ') }

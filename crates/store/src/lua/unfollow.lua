@@ -13,9 +13,8 @@ local seen, follower, followee, kept = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonu
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
+local version = string.format('%.0f', math.max(now, clock + 1, seen + 1))
 local score = redis.call('ZSCORE', KEYS[4], followee) or '0'
--- Newer than the edge too, whose time may lie a little in the future: what follows again gets a later one.
-local version = string.format('%.0f', math.max(now, clock + 1, seen + 1, tonumber(score) + 1))
 local expired = redis.call('ZRANGE', KEYS[5], '-inf', now - kept * 1000000, 'BYSCORE', 'LIMIT', 0, 16)
 
 redis.call('XADD', KEYS[1], version .. '-0', '-', follower .. ' ' .. followee .. ' ' .. score)

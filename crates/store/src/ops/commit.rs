@@ -108,14 +108,14 @@ impl Operation for Follow {
         let mut last = Version(next);
         let letters = value::text(&letters)?.bytes();
         let mut outcomes = Vec::with_capacity(letters.len());
-        for (letter, score) in letters.zip(value::array(scores)?) {
+        for (letter, score) in letters.zip(value::text(&scores)?.split(' ')) {
             outcomes.push(match letter {
                 b'c' => {
                     last = Version(next);
                     next += 1;
-                    RowOutcome::Created { followed_at: value::score(&score)?, version: last }
+                    RowOutcome::Created { followed_at: value::score_text(score)?, version: last }
                 }
-                b'e' => RowOutcome::Existing { followed_at: value::score(&score)? },
+                b'e' => RowOutcome::Existing { followed_at: value::score_text(score)? },
                 b's' => RowOutcome::Superseded,
                 b'l' => RowOutcome::OverLimit,
                 other => return Err(StoreError::Refused(format!("unknown outcome {:?}", char::from(other)))),

@@ -29,7 +29,7 @@ impl Instance {
         let (tasks, shutdown) = (Tasks::new(), CancellationToken::new());
         let opened = app::open(Arc::new(config), &tasks, metrics::install(), &shutdown).await;
         if opened.is_err() {
-            tasks.shutdown(super::LIMIT).await.expect("background tasks end");
+            tasks.shutdown(super::LIMIT).await.expect("tasks end");
         }
         let (server, readiness) = opened?;
         let addresses = server.addresses();

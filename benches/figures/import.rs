@@ -1,0 +1,221 @@
+//! How fast a graph is imported, in which memory, and what an edge takes.
+
+use std::{
+    fs,
+    path::Path,
+    pin::pin,
+    time::{Duration, Instant},
+};
+
+use clap::{Command, FromArgMatches, Subcommand};
+use fred::bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use server::cli::{self, ClientCommand};
+use tokio::time::interval;
+
+use crate::{
+    Result,
+    graph::Graph,
+    raw::Raw,
+    slowlog,
+    stage::{self, Stage},
+};
+
+/// Commands of plain fred in flight.
+const PIPELINE: usize = 512;
+const SAMPLES_EVERY: Duration = Duration::from_millis(50);
+const RETRIES: &str = "socialgraph_redis_retries_total";
+const REPLAYED: &str = "socialgraph_relay_replayed_total";
+const MIB: u64 = 1024 * 1024;
+
+/// What was seen while an import ran.
+struct Progress {
+    started: Instant,
+    /// Time since the start and rows written by then.
+    rows: Vec<(f64, f64)>,
+    memory_before: u64,
+    most_memory: u64,
+    /// Changes that the relay did again.
+    replayed: u64,
+    /// Processor seconds of this process and of Redis.
+    cpu: (f64, f64),
+}
+
+/// Imports the graph twice and prints what there is to tell.
+pub(crate) async fn print() -> Result<()> {
+    let graph = Graph::load()?;
+    println!(
+        "\nImport by `socialgraph import` of the {}: {} rows, {} edges.",
+        graph.name,
+        graph.rows.len(),
+        graph.edges()
+    );
+    println!(
+        "Client, server and three Redis share the machine. Floor: plain fred with two ZADDs an edge, {PIPELINE} in flight."
+    );
+    let shuffled = graph.shuffled();
+    for (order, graph) in [("file order", &graph), ("shuffled", &shuffled)] {
+        println!("\n  In {order}:");
+        one_order(graph).await?;
+    }
+    Ok(())
+}
+
+async fn one_order(graph: &Graph) -> Result<()> {
+    let stage = Stage::start().await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("graph.tsv");
+    graph.write(&file)?;
+
+    let empty = stage.nodes.used_memory().await?;
+    let progress = import(&stage, graph, &file).await?;
+    let imported = stage.nodes.used_memory().await?;
+    slowlog::print(&stage.nodes).await?;
+    let rows = graph.rows.len() as f64;
+    let edges = graph.edges() as f64;
+    let seconds = progress.rows.last().map_or(f64::NAN, |(seconds, _)| *seconds);
+    let floor = floor(&stage.raw, graph).await?.as_secs_f64();
+    let floored = stage.nodes.used_memory().await?;
+
+    println!(
+        "  {:.0} rows/s ({:.0} edges/s); floor {:.0} edges/s; the service reaches {:.0} % of the floor",
+        rows / seconds,
+        edges / seconds,
+        edges / floor,
+        100.0 * floor / seconds,
+    );
+    println!(
+        "  processor time a row: {:.1} us in client and server, {:.1} us in Redis",
+        1e6 * progress.cpu.0 / rows,
+        1e6 * progress.cpu.1 / rows
+    );
+    println!("  rows/s of each tenth: {}", progress.tenths(rows).join(" "));
+    println!(
+        "  memory of the process: {} MiB before, at most {} MiB",
+        progress.memory_before / MIB,
+        progress.most_memory / MIB
+    );
+    println!("  changes that the relay took for forgotten and applied again: {}", progress.replayed);
+    println!(
+        "  bytes an edge in Redis: {:.0} with the log of the last hour; two plain ZSETs {:.0}",
+        (imported - empty) as f64 / edges,
+        (floored - imported) as f64 / edges,
+    );
+    stage.stop().await;
+    Ok(())
+}
+
+/// Runs the subcommand, and looks at it while it runs.
+async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
+    let arguments = ["bench", "import", "--json", "--id-offset", "1", "--endpoint", &stage.endpoint];
+    let arguments = arguments.iter().map(AsRef::as_ref).chain([file.as_os_str()]);
+    let parser = ClientCommand::augment_subcommands(Command::new("bench"));
+    let command = ClientCommand::from_arg_matches(&parser.try_get_matches_from(arguments)?)?;
+    let replayed = counter(REPLAYED);
+    let (before, retries) = (counter("socialgraph_import_rows_total"), counter(RETRIES));
+    let memory_before = resident_bytes();
+    let mut progress = Progress {
+        started: Instant::now(),
+        rows: vec![(0.0, 0.0)],
+        memory_before,
+        most_memory: memory_before,
+        replayed: 0,
+        cpu: (0.0, 0.0),
+    };
+    let (own, redis) = (own_cpu_seconds(), stage.nodes.cpu_seconds().await?);
+    let mut answer = Vec::new();
+    let mut errors = Vec::new();
+    {
+        let mut importing = pin!(cli::execute(command, &mut answer, &mut errors));
+        let mut ticks = interval(SAMPLES_EVERY);
+        loop {
+            tokio::select! {
+                _ = &mut importing => break,
+                _ = ticks.tick() => progress.sample(before),
+            }
+        }
+        progress.sample(before);
+    }
+    progress.replayed = counter(REPLAYED) - replayed;
+    progress.cpu = (own_cpu_seconds() - own, stage.nodes.cpu_seconds().await? - redis);
+    let answer: serde_json::Value =
+        serde_json::from_slice(&answer).map_err(|_| String::from_utf8_lossy(&errors).into_owned())?;
+    // A commit that is sent again after a lost answer finds what it made itself.
+    let [created, existing] = ["created", "existing"].map(|name| count_of(&answer, name));
+    println!("  {created} created, {existing} existing, {} commands sent again", counter(RETRIES) - retries);
+    if created + existing == graph.edges() { Ok(progress) } else { Err(format!("an import answered {answer}").into()) }
+}
+
+/// A count of the answer, which is text, as JSON has 64-bit numbers.
+fn count_of(answer: &serde_json::Value, name: &str) -> u64 {
+    answer[name].as_str().and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+impl Progress {
+    fn sample(&mut self, before: u64) {
+        let rows = counter("socialgraph_import_rows_total") - before;
+        self.rows.push((self.started.elapsed().as_secs_f64(), rows as f64));
+        self.most_memory = self.most_memory.max(resident_bytes());
+    }
+
+    /// Rows a second of each tenth of the rows. Rows are counted in large pieces, and thought of as even in between.
+    fn tenths(&self, rows: f64) -> Vec<String> {
+        let mut steps: Vec<(f64, f64)> = Vec::new();
+        for &(time, count) in &self.rows {
+            if steps.last().is_none_or(|&(_, last)| count > last) {
+                steps.push((time, count));
+            }
+        }
+        let time_of = |count: f64| {
+            let after = steps.partition_point(|&(_, known)| known < count).clamp(1, steps.len() - 1);
+            let ((t0, c0), (t1, c1)) = (steps[after - 1], steps[after]);
+            t0 + (t1 - t0) * (count - c0) / (c1 - c0)
+        };
+        let tenth = rows / 10.0;
+        (0..10)
+            .map(|n| tenth / (time_of(f64::from(n + 1) * tenth) - time_of(f64::from(n) * tenth)))
+            .map(|rate| format!("{rate:.0}"))
+            .collect()
+    }
+}
+
+/// Both lists of each edge as plain sorted sets, as fast as one client goes.
+async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
+    let started = Instant::now();
+    let score = 1_700_000_000_000_000_i64;
+    let rows = graph.rows.iter().filter(|(follower, followee)| follower != followee);
+    let adds =
+        rows.flat_map(|&(follower, followee)| [("following", follower, followee), ("followers", followee, follower)]);
+    stream::iter(adds)
+        .map(|(list, user, member)| {
+            let key = Bytes::from(format!("plain:{list}:{user}"));
+            raw.bytes_command("ZADD", key, vec![score.into(), i64::from(member).into()])
+        })
+        .buffer_unordered(PIPELINE)
+        .try_for_each(|_added| std::future::ready(Ok(())))
+        .await?;
+    Ok(started.elapsed())
+}
+
+/// The sum over all labels of a metric.
+fn counter(name: &str) -> u64 {
+    let metrics = stage::metrics();
+    let lines = metrics.lines().filter(|line| line.starts_with(name));
+    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+}
+
+/// Memory of this process, which is client, server and the rows to import.
+fn resident_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// Processor time of this process, from the kernel's count of hundredths of a second.
+fn own_cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold blanks. User and system time are fields 14 and 15.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let ticks = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}

@@ -1,0 +1,52 @@
+//! The figures of the service on this machine, each beside that of plain fred doing the bare equivalent, from one run.
+//!
+//! Starts private Redis clusters and in-process servers with the usual configuration, and needs nothing else. The graph to
+//! import is generated, or read from the file that `SOCIALGRAPH_BENCH_GRAPH` names: rows of two ids, perhaps with gzip, ids
+//! from 0. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
+
+mod calls;
+mod graph;
+mod import;
+mod latency;
+mod machine;
+mod proxy;
+mod raw;
+mod redis;
+mod round_trips;
+mod slowlog;
+mod stage;
+
+use std::{env, error::Error, process::ExitCode, time::Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // cargo adds flags of its own, such as `--bench`.
+    let names: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    match run(&names).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("figures: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(names: &[String]) -> Result<()> {
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|known| known == name);
+    let started = Instant::now();
+    stage::install_telemetry()?;
+    machine::print().await?;
+    if wanted("round-trips") {
+        round_trips::print().await?;
+    }
+    if wanted("calls") {
+        latency::print().await?;
+    }
+    if wanted("import") {
+        import::print().await?;
+    }
+    println!("\nTook {:.0} s in all.", started.elapsed().as_secs_f64());
+    Ok(())
+}

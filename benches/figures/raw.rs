@@ -1,0 +1,130 @@
+//! Plain fred, doing what a call needs at least: the same commands and scripts on the same data, and nothing around them.
+
+use std::{fs, net::SocketAddr, path::Path};
+
+use fred::{
+    bytes::Bytes,
+    clients::Client,
+    interfaces::ClientLike,
+    types::{
+        Builder, ClusterHash, CustomCommand, Value,
+        config::{Config, ServerConfig},
+    },
+};
+use futures::future::try_join_all;
+use keyspace::{Key, Keyspace};
+use model::UserId;
+
+use crate::{
+    Result,
+    calls::{self, Kind},
+};
+
+/// One client of the cluster, with fred's usual settings.
+#[derive(Clone)]
+pub(crate) struct Raw {
+    pub(crate) client: Client,
+    /// The keys of the service, for reads of its data.
+    keys: Keyspace,
+    /// Keys of the same form for what is written here.
+    own: Keyspace,
+    follow: String,
+    unfollow: String,
+    apply: String,
+}
+
+/// The text of one of the service's scripts.
+pub(crate) fn script(name: &str) -> Result<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/lua");
+    Ok(fs::read_to_string(folder.join(format!("{name}.lua")))?)
+}
+
+impl Raw {
+    pub(crate) async fn connect(addresses: &[SocketAddr], keys: Keyspace) -> Result<Self> {
+        let hosts = addresses.iter().map(|address| (address.ip().to_string(), address.port())).collect();
+        let config = Config { server: ServerConfig::new_clustered(hosts), ..Config::default() };
+        let client = Builder::from_config(config).build()?;
+        client.init().await?;
+        let own = Keyspace::new("raw", keys.partitions())?;
+        let sha = |name| script(name).map(|text| fred::util::sha1_hash(&text));
+        let raw = Self { client, keys, own, follow: sha("follow")?, unfollow: sha("unfollow")?, apply: sha("apply")? };
+        Ok(raw)
+    }
+
+    /// The commands that a call needs, for the `n`th call.
+    pub(crate) async fn call(&self, kind: Kind, n: u64) -> Result<()> {
+        match kind {
+            Kind::IsFollowing => {
+                let (follower, followee) = calls::pair(n)?;
+                self.command("ZSCORE", self.keys.following(follower), vec![followee.get().into()]).await?;
+            }
+            Kind::Follow => {
+                let (follower, followee) = calls::edge(n)?;
+                let mut args = vec![0_i64.into(), 10_000_i64.into(), "".into(), follower.get().into()];
+                args.extend([1_i64.into(), followee.get().into(), 0_i64.into()]);
+                self.write(&self.follow, "+", follower, followee, args).await?;
+            }
+            Kind::Unfollow => {
+                let (follower, followee) = calls::edge(n)?;
+                let args = vec![0_i64.into(), follower.get().into(), followee.get().into(), 604_800_i64.into()];
+                self.write(&self.unfollow, "-", follower, followee, args).await?;
+            }
+            Kind::BatchIsFollowing => {
+                let targets = calls::targets(n).map(Value::Integer).collect();
+                self.command("ZMSCORE", self.keys.following(calls::user(calls::A)?), targets).await?;
+            }
+            Kind::ListFollowers => {
+                let page = ["+inf", "-inf", "BYSCORE", "REV", "LIMIT", "0", "51", "WITHSCORES"].map(Value::from);
+                self.command("ZRANGE", self.keys.followers(calls::user(calls::C)?), page.into()).await?;
+            }
+            Kind::BatchGetCounts => {
+                let users: Vec<UserId> = calls::counted(n).map(calls::user).collect::<Result<_>>()?;
+                let keys = users.iter().flat_map(|&user| [self.keys.following(user), self.keys.followers(user)]);
+                try_join_all(keys.map(|key| self.command("ZCARD", key, Vec::new()))).await?;
+            }
+            Kind::CommonFollows => self.common_follows().await?,
+        }
+        Ok(())
+    }
+
+    async fn common_follows(&self) -> Result<()> {
+        let range = ["0", "-1", "WITHSCORES"].map(Value::from);
+        let a = self.command("ZRANGE", self.keys.following(calls::user(calls::A)?), range.into()).await?;
+        let members = a.into_array().into_iter().step_by(2).collect();
+        self.command("ZMSCORE", self.keys.following(calls::user(calls::B)?), members).await?;
+        Ok(())
+    }
+
+    /// A commit and an apply, as the service's scripts have them.
+    async fn write(&self, sha: &str, sign: &str, follower: UserId, followee: UserId, args: Vec<Value>) -> Result<()> {
+        let (own, home) = (&self.own, self.own.partition(follower));
+        let keys = vec![own.log(home), own.pending(home), own.clock(home), own.following(follower), own.left(follower)];
+        let committed = self.evalsha(sha, keys, args).await?.into_array();
+        let version = committed.into_iter().next().unwrap_or(Value::Null);
+        let score = if sign == "+" { version.clone() } else { 0_i64.into() };
+        let args = calls::apply_arguments(sign, follower, version, score);
+        self.evalsha(&self.apply, vec![own.followers(followee), own.gone(followee)], args).await?;
+        Ok(())
+    }
+
+    async fn evalsha(&self, sha: &str, keys: Vec<Key>, args: Vec<Value>) -> Result<Value> {
+        let slot = keys.first().map_or(0, |key| key.slot().get());
+        let mut all = vec![sha.into(), (keys.len() as i64).into()];
+        all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
+        all.extend(args);
+        let command = CustomCommand::new_static("EVALSHA", ClusterHash::Custom(slot), false);
+        Ok(self.client.custom(command, all).await?)
+    }
+
+    /// A command on one key.
+    pub(crate) async fn command(&self, name: &'static str, key: Key, args: Vec<Value>) -> Result<Value> {
+        self.bytes_command(name, key.into_bytes(), args).await
+    }
+
+    /// A command on one key of any name.
+    pub(crate) async fn bytes_command(&self, name: &'static str, key: Bytes, mut args: Vec<Value>) -> Result<Value> {
+        args.insert(0, Value::Bytes(key));
+        let command = CustomCommand::new_static(name, ClusterHash::FirstKey, false);
+        Ok(self.client.custom(command, args).await?)
+    }
+}

@@ -1,0 +1,69 @@
+//! What took Redis long.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use fred::types::Value;
+
+use crate::{Result, redis::Nodes};
+
+/// What no command may take, by design.
+pub(crate) const THRESHOLD_MICROS: u64 = 2_000;
+/// How many slow commands a node remembers.
+pub(crate) const MOST: usize = 10_000;
+
+/// Prints what all nodes logged as slow, and what scripts took on average.
+pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
+    let scripts = scripts()?;
+    let mut slow: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+    for entries in nodes.all("SLOWLOG", &["GET", &MOST.to_string()]).await? {
+        for entry in entries.into_array() {
+            let [_, _, micros, command, ..] = &entry.into_array()[..] else { continue };
+            let micros = micros.as_u64().unwrap_or(0);
+            let (count, worst) = slow.entry(name_of(command.clone().into_array(), &scripts)).or_default();
+            (*count, *worst) = (*count + 1, micros.max(*worst));
+        }
+    }
+    let stats = nodes.command_stats().await?;
+    let run: u64 = ["evalsha", "eval", "zscore", "zmscore", "zrange", "zcard", "zadd", "zrem"]
+        .iter()
+        .filter_map(|name| stats.get(*name))
+        .map(|stat| stat.calls)
+        .sum();
+    let total: usize = slow.values().map(|(count, _)| count).sum();
+    println!(
+        "  {total} of {run} commands took Redis more than {THRESHOLD_MICROS} us (wall time; a busy machine adds to it)"
+    );
+    for (command, (count, worst)) in slow {
+        println!("    {count:>4} x {command}, at most {worst} us");
+    }
+    if let Some(stat) = stats.get("evalsha").filter(|stat| stat.calls > 0) {
+        println!(
+            "  {} scripts took {} us on average; by design none touches more than 64 rows",
+            stat.calls,
+            stat.micros / stat.calls
+        );
+    }
+    Ok(())
+}
+
+/// The names of the service's scripts by their hashes.
+fn scripts() -> Result<BTreeMap<String, String>> {
+    let mut names = BTreeMap::new();
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/lua"))? {
+        let path = file?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        names.insert(fred::util::sha1_hash(&fs::read_to_string(&path)?), name);
+    }
+    Ok(names)
+}
+
+fn name_of(command: Vec<Value>, scripts: &BTreeMap<String, String>) -> String {
+    let words: Vec<String> = command.iter().take(2).filter_map(|word| word.as_string()).collect();
+    match &words[..] {
+        [verb, sha] if verb.eq_ignore_ascii_case("evalsha") => {
+            format!("script {}", scripts.get(sha).map_or("unknown", String::as_str))
+        }
+        [verb, ..] => verb.to_uppercase(),
+        [] => "unknown".to_owned(),
+    }
+}

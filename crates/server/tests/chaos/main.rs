@@ -1,0 +1,16 @@
+//! The service while its surroundings fail: servers killed, paused, restarted, slots moving, the process itself killed.
+//!
+//! Tests take turns, because most of them need both cores. A run prints its seed; `CHAOS_SEED` repeats it.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests")]
+
+mod drain;
+mod hang;
+mod import;
+mod model;
+mod random_faults;
+mod reshard;
+mod scripts;
+mod storm;
+mod support;
+mod takeover;

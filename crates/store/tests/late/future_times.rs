@@ -1,0 +1,49 @@
+//! An imported follow that is to begin in the future, and what happens to its edge until then.
+
+use std::time::Duration;
+
+use keyspace::List;
+use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
+use socialgraph_store::{
+    Store,
+    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, Page, RowOutcome, Unfollow},
+};
+
+use crate::{Fixture, run};
+
+async fn follow(store: &Store, edge: Edge, followed_at: Option<Micros>) -> (Micros, Version) {
+    let rows = vec![FollowRow { followee: edge.followee(), followed_at }];
+    let partition = store.keys().partition(edge.follower());
+    let followers = vec![FollowerRows { follower: edge.follower(), rows }];
+    let follow = Follow { partition, followers, source: String::new(), max_following: 10, seen: Version(0) };
+    let RowOutcome::Created { followed_at, version } = run(store, follow).await.outcomes[0] else {
+        panic!("not created")
+    };
+    (followed_at, version)
+}
+
+/// The list of followers takes the higher of two scores. If the removed edge had the higher one, an addition that
+/// overtakes the removal would be lost.
+#[tokio::test]
+async fn a_refollow_that_overtakes_the_end_of_a_future_follow_stays() {
+    let fixture = Fixture::start().await;
+    let store = &fixture.store;
+    let [follower, followee] = [1, 2].map(|id| UserId::new(id).unwrap());
+    let edge = Edge::new(follower, followee).unwrap();
+
+    let in_the_future = Micros::now().saturating_add(Duration::from_secs(8));
+    let (first_at, first) = follow(store, edge, Some(in_the_future)).await;
+    assert!(first_at.get() <= first.0 && first_at < in_the_future, "a future time counts as now");
+    let add = |followed_at, version| Apply { changes: vec![(edge, FollowerChange::Present { followed_at, version })] };
+    run(store, add(first_at, first)).await;
+    let unfollowed = run(store, Unfollow { edge, seen: Version(0) }).await;
+    assert_eq!(unfollowed.removed, Some(first_at));
+    let (second_at, second) = follow(store, edge, None).await;
+    run(store, add(second_at, second)).await;
+    let removal = FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version };
+    run(store, Apply { changes: vec![(edge, removal)] }).await;
+
+    let page = Page { list: List::Followers, user: followee, order: Order::NewestFirst, window: Window::ALL, limit: 5 };
+    assert_eq!(run(store, page).await, [Entry { at: second_at, user: follower }]);
+    fixture.stop().await;
+}
