@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use model::{Deadline, Edge, Micros, UserId};
+use keyspace::Partition;
+use model::{Deadline, Edge, InvalidToken, Micros, UserId, Version};
 use store::{
     StoreError, Traffic,
     ops::{Apply, Clock, Follow, FollowerChange, IsFollowing, Probe, RowOutcome, Unfollow},
@@ -38,12 +39,19 @@ pub struct Unfollowed {
 }
 
 /// How fresh a read must be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// As fresh as the last acknowledged write: what every read gives today, for all of them go to primaries.
     Latest,
-    /// Not older than the write that a token names; fails if that write was lost.
-    AtLeast(String),
+    /// Not older than a write; fails if that write was lost.
+    AtLeast(Write),
+}
+
+/// A write that a consistency token names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    partition: Partition,
+    version: Version,
 }
 
 impl Graph {
@@ -97,6 +105,13 @@ impl Graph {
         Ok(Unfollowed { removed: committed.removed.is_some(), consistency_token, followers_pending: !applied })
     }
 
+    /// The write that a consistency token names.
+    pub fn write_of(&self, token: &str) -> Result<Write, InvalidToken> {
+        let (number, version) = self.inner.tokens.open_consistency(token)?;
+        let partition = self.inner.store.keys().partitions().get_partition(number).ok_or(InvalidToken)?;
+        Ok(Write { partition, version })
+    }
+
     /// Since when one user follows another; `None` if they do not. One round trip.
     pub async fn is_following(
         &self,
@@ -108,14 +123,10 @@ impl Graph {
         let inner = &self.inner;
         let read = IsFollowing { follower, followee };
         let read = inner.store.run(&read, Traffic::Interactive, deadline);
-        let Freshness::AtLeast(token) = freshness else { return Ok(read.await?) };
+        let Freshness::AtLeast(Write { partition, version }) = freshness else { return Ok(read.await?) };
 
-        let (number, version) =
-            inner.tokens.open_consistency(&token).map_err(|_| ServiceError::InvalidConsistencyToken)?;
-        let keys = inner.store.keys();
-        let partition = keys.partitions().get_partition(number).ok_or(ServiceError::InvalidConsistencyToken)?;
         inner.seen.raise(partition, version);
-        if partition != keys.partition(follower) {
+        if partition != inner.store.keys().partition(follower) {
             return Ok(read.await?);
         }
         let clock = Clock(partition);

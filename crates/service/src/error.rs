@@ -13,9 +13,6 @@ pub enum ServiceError {
     /// The page token was altered or belongs to another request.
     #[error("the page token was altered or belongs to another request")]
     InvalidPageToken,
-    /// The consistency token cannot be read.
-    #[error("the consistency token was altered")]
-    InvalidConsistencyToken,
     /// The write that a consistency token names was lost when Redis failed over.
     #[error("the write that the consistency token names was lost")]
     LostWrite,

@@ -6,7 +6,7 @@ use store::{Store, StoreError, Traffic, ops::OpenFormat};
 use tasks::Tasks;
 use thiserror::Error;
 
-use crate::{relay::Relay, settle::Settler, versions::SeenVersions};
+use crate::{relay::Relay, running::Running, settle::Settler, versions::SeenVersions};
 
 /// The format of the data that this version writes.
 const FORMAT: u32 = 1;
@@ -23,6 +23,7 @@ pub(crate) struct Inner {
     pub(crate) tokens: TokenKey,
     pub(crate) seen: SeenVersions,
     pub(crate) settler: Settler,
+    pub(crate) running: Running,
 }
 
 /// What can be chosen about the graph.
@@ -98,9 +99,10 @@ impl Graph {
             return Err(OpenError::Partitions { stored: format.partitions, configured });
         }
         let settler = Settler::start(store.clone(), tasks);
-        Relay::start(store.clone(), settings.clone(), tasks);
+        let running = Running::default();
+        Relay::start(store.clone(), settings.clone(), running.clone(), tasks);
         let seen = SeenVersions::new(partitions);
-        Ok(Self { inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler }) })
+        Ok(Self { inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler, running }) })
     }
 
     /// Whether every slot is served by a primary that answers; says what is wrong.

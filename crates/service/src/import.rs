@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 64;
 /// many rows as well.
 const CHUNK: usize = 512;
 /// Chunks that are written side by side, while the next one is read: one in its first half and one in its second. With
-/// more, changes would be pending for so long that relays take them for forgotten, and do the work twice.
+/// more, changes would be pending for longer than the relays of other instances wait.
 const CHUNKS_IN_FLIGHT: usize = 2;
 /// How long one chunk may take.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -161,6 +161,7 @@ impl Gathering {
 
 impl Graph {
     async fn import_chunk(&self, chunk: Chunk, deadline: Deadline) -> Result<ImportSummary, ServiceError> {
+        let _running = self.inner.running.begin();
         let Chunk { batches, refused: mut summary } = chunk;
         let (follows, numbers): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| self.commit(batch)).unzip();
         let committed = self.inner.store.run_all(&follows, Traffic::Bulk, deadline).await;

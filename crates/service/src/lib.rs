@@ -10,12 +10,13 @@ mod inspect;
 mod lease;
 mod lists;
 mod relay;
+mod running;
 mod settle;
 mod versions;
 
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery};
 pub use counts::Counts;
-pub use edges::{Followed, Freshness, Unfollowed};
+pub use edges::{Followed, Freshness, Unfollowed, Write};
 pub use error::ServiceError;
 pub use graph::{Graph, GraphSettings, OpenError};
 pub use import::{ImportRow, ImportSummary, RowFault, RowProblem};

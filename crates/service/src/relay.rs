@@ -11,7 +11,7 @@ use store::{
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{GraphSettings, lease::Share, settle::settle};
+use crate::{GraphSettings, lease::Share, running::Running, settle::settle};
 
 /// How long one sweep's calls may take each.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -26,12 +26,13 @@ const TRIM_SWEEPS: usize = 32;
 pub(crate) struct Relay {
     store: Store,
     settings: GraphSettings,
+    running: Running,
 }
 
 impl Relay {
-    pub(crate) fn start(store: Store, settings: GraphSettings, tasks: &Tasks) {
+    pub(crate) fn start(store: Store, settings: GraphSettings, running: Running, tasks: &Tasks) {
         let share = Share::new(store.keys().partitions());
-        tasks.spawn("relay", Self { store, settings }.run(share, tasks.clone()));
+        tasks.spawn("relay", Self { store, settings, running }.run(share, tasks.clone()));
     }
 
     async fn run(self, mut share: Share, tasks: Tasks) {
@@ -157,8 +158,9 @@ impl Relay {
         }
     }
 
+    /// How old a change is at least, in microseconds, that nobody here is still at work on.
     fn min_age(&self) -> u64 {
-        self.settings.relay_min_age.as_micros() as u64
+        self.settings.relay_min_age.max(self.running.longest()).as_micros() as u64
     }
 }
 

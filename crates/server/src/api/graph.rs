@@ -61,7 +61,7 @@ impl SocialGraph for Api {
         let mut fields = Fields::default();
         let follower = fields.user("follower_id", follower_id);
         let followee = fields.user("followee_id", followee_id);
-        let freshness = freshness(&mut fields, consistency);
+        let freshness = self.freshness(&mut fields, consistency);
         fields.finish()?;
         let since = self.graph.is_following(follower, followee, freshness, deadline).await.map_err(status)?;
         Ok(Response::new(IsFollowingResponse { following: since.is_some(), followed_at: since.map(timestamp) }))
@@ -198,17 +198,21 @@ fn list_query(
     Ok(query)
 }
 
-fn freshness(fields: &mut Fields, consistency: Option<Consistency>) -> Freshness {
-    match consistency.and_then(|consistency| consistency.requirement) {
-        None | Some(Requirement::MinimizeLatency(true) | Requirement::FullyConsistent(true)) => Freshness::Latest,
-        Some(Requirement::AtLeastAsFresh(token)) => Freshness::AtLeast(token),
-        Some(Requirement::MinimizeLatency(false)) => {
-            fields.refuse("consistency.minimize_latency", "must be true if set");
-            Freshness::Latest
+impl Api {
+    fn freshness(&self, fields: &mut Fields, consistency: Option<Consistency>) -> Freshness {
+        match consistency.and_then(|consistency| consistency.requirement) {
+            None | Some(Requirement::MinimizeLatency(true) | Requirement::FullyConsistent(true)) => {}
+            Some(Requirement::AtLeastAsFresh(token)) => match self.graph.write_of(&token) {
+                Ok(write) => return Freshness::AtLeast(write),
+                Err(error) => fields.refuse("consistency.at_least_as_fresh", error),
+            },
+            Some(Requirement::MinimizeLatency(false)) => {
+                fields.refuse("consistency.minimize_latency", "must be true if set");
+            }
+            Some(Requirement::FullyConsistent(false)) => {
+                fields.refuse("consistency.fully_consistent", "must be true if set");
+            }
         }
-        Some(Requirement::FullyConsistent(false)) => {
-            fields.refuse("consistency.fully_consistent", "must be true if set");
-            Freshness::Latest
-        }
+        Freshness::Latest
     }
 }

@@ -4,7 +4,7 @@ use service::ServiceError;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
 
-use crate::errors::{internal, invalid_fields, with_reason};
+use crate::errors::{internal, with_reason};
 
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -16,9 +16,6 @@ pub(super) fn status(error: ServiceError) -> Status {
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
-        }
-        ServiceError::InvalidConsistencyToken => {
-            invalid_fields(vec![("consistency.at_least_as_fresh".to_owned(), text)])
         }
         ServiceError::LostWrite => unavailable(text),
         ServiceError::Unavailable(cause) => {
@@ -52,7 +49,6 @@ mod tests {
         let table = [
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
-            (ServiceError::InvalidConsistencyToken, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Unavailable("redis at 10.0.0.1".to_owned()), Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Deadline, Code::DeadlineExceeded, "DEADLINE", false),

@@ -120,9 +120,10 @@ async fn work(callers: &[Caller; 2], worker: i64, done: &AtomicU64, moved: &Atom
     }
 }
 
-/// Whether an error is the client's own, for a request that it could not hand to a connection.
+/// Whether an error is the client's own, for a request that it could not hand to a connection, or one that the server had not
+/// begun: a last GOAWAY, with the code NO_ERROR, names the last request that the server answers.
 fn was_not_sent(status: &Status) -> bool {
     let causes = successors(status.source(), |error| (*error).source()).map(ToString::to_string);
     let causes = causes.collect::<Vec<_>>().join(": ");
-    ["connection closed", "Connection refused"].iter().any(|cause| causes.contains(cause))
+    ["connection closed", "Connection refused", "not a result of an error"].iter().any(|cause| causes.contains(cause))
 }

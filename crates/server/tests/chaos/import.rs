@@ -14,7 +14,8 @@ use crate::support::{
 };
 
 const USERS: i64 = 5_000;
-const EDGES: usize = 60_000;
+/// So many that scripts fill up, and are run, before the input ends.
+const EDGES: usize = 150_000;
 const DUPLICATES: usize = 2_000;
 const SELVES: usize = 500;
 const BAD: [&str; 4] = ["one two", "7", "0 5", "3 99999999999999999999"];
