@@ -6,6 +6,7 @@ use store::{
     StoreError, Traffic,
     ops::{Count, Probe},
 };
+use tokio::time::timeout;
 
 use crate::{
     Graph, ServiceError,
@@ -14,6 +15,8 @@ use crate::{
 
 /// Entries that are read and probed at a time: with what a walk adds, no command touches more than 1,000.
 const CHUNK: usize = 998;
+/// How long reading the lengths of two lists may take before Redis counts as away.
+const LENGTHS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A question for the users whom two users both follow.
 #[derive(Clone, Debug)]
@@ -79,9 +82,12 @@ impl Graph {
             "" => None,
             token => Some(tokens.open_page(kind, &bound_to, token).map_err(|_| ServiceError::InvalidPageToken)?),
         };
+        let wait = timeout(query.time_budget.min(deadline.remaining()), self.inner.searches.acquire());
+        let _search = wait.await.map_err(|_| ServiceError::Overloaded)?;
         let budget = Deadline::after(query.time_budget);
+        let walk = self.shorter_list(&query, deadline).await?;
         let mut found = Vec::new();
-        let complete = match self.intersect(&query, deadline.min(budget), &mut found).await {
+        let complete = match self.intersect(&query, walk, deadline.min(budget), &mut found).await {
             Ok(()) => true,
             Err(_) if !deadline.has_passed() && budget.has_passed() => false,
             Err(error) => return Err(error.into()),
@@ -95,21 +101,30 @@ impl Graph {
         })
     }
 
+    /// The way through the shorter list. That it can be found tells a search that is slow from a Redis that is away, so it may take
+    /// longer than the budget.
+    async fn shorter_list(&self, query: &CommonQuery, deadline: Deadline) -> Result<Walk, ServiceError> {
+        let lengths = [query.user, query.other].map(|user| Count { list: List::Following, user });
+        let limit = deadline.min(Deadline::after(LENGTHS_LIMIT));
+        let lengths = self.inner.store.run_all(&lengths, Traffic::Interactive, limit).await;
+        let lengths: Result<Vec<u64>, _> = lengths.into_iter().collect();
+        let lengths = lengths
+            .map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
+        let user = if lengths[0] <= lengths[1] { query.user } else { query.other };
+        Ok(Walk { list: List::Following, user, order: Order::NewestFirst, window: Window::ALL })
+    }
+
     /// Gathers the common follows in `found`; an error leaves there what was found before it.
     async fn intersect(
         &self,
         query: &CommonQuery,
+        walk: Walk,
         deadline: Deadline,
         found: &mut Vec<Common>,
     ) -> Result<(), StoreError> {
         let store = &self.inner.store;
-        let lengths = [query.user, query.other].map(|user| Count { list: List::Following, user });
-        let lengths = store.run_all(&lengths, Traffic::Interactive, deadline).await;
-        let lengths: Vec<u64> = lengths.into_iter().collect::<Result<_, _>>()?;
-        let user_is_shorter = lengths[0] <= lengths[1];
-        let (shorter, longer) = if user_is_shorter { (query.user, query.other) } else { (query.other, query.user) };
-
-        let walk = Walk { list: List::Following, user: shorter, order: Order::NewestFirst, window: Window::ALL };
+        let user_is_shorter = walk.user == query.user;
+        let longer = if user_is_shorter { query.other } else { query.user };
         let mut slice = walk.slice(store, None, CHUNK, deadline).await?;
         while !slice.entries.is_empty() {
             let probe = Probe { follower: longer, followees: slice.entries.iter().map(|entry| entry.user).collect() };

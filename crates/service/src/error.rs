@@ -16,6 +16,9 @@ pub enum ServiceError {
     /// The write that a consistency token names was lost when Redis failed over.
     #[error("the write that the consistency token names was lost")]
     LostWrite,
+    /// Too many searches are under way. Nothing was done.
+    #[error("too many searches are under way")]
+    Overloaded,
     /// Redis cannot be reached. A write may have happened; repeating it is safe.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
@@ -34,5 +37,12 @@ impl From<StoreError> for ServiceError {
             StoreError::Deadline => Self::Deadline,
             StoreError::Refused(text) => Self::Internal(text),
         }
+    }
+}
+
+impl ServiceError {
+    /// The error of work under a time limit of ours, when the caller has time left.
+    pub(crate) fn of_own_limit(error: StoreError) -> Self {
+        if error == StoreError::Deadline { Self::Unavailable("no answer in time".to_owned()) } else { error.into() }
     }
 }

@@ -5,9 +5,12 @@ use model::{Deadline, TokenKey, Version};
 use store::{Store, StoreError, Traffic, ops::OpenFormat};
 use tasks::Tasks;
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
 use crate::{relay::Relay, running::Running, settle::Settler, versions::SeenVersions};
 
+/// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
+const SEARCHES: usize = 16;
 /// The format of the data that this version writes.
 const FORMAT: u32 = 1;
 
@@ -24,6 +27,7 @@ pub(crate) struct Inner {
     pub(crate) seen: SeenVersions,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
+    pub(crate) searches: Semaphore,
 }
 
 /// What can be chosen about the graph.
@@ -102,7 +106,10 @@ impl Graph {
         let running = Running::default();
         Relay::start(store.clone(), settings.clone(), running.clone(), tasks);
         let seen = SeenVersions::new(partitions);
-        Ok(Self { inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler, running }) })
+        let searches = Semaphore::new(SEARCHES);
+        Ok(Self {
+            inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler, running, searches }),
+        })
     }
 
     /// Whether every slot is served by a primary that answers; says what is wrong.

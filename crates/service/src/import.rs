@@ -18,8 +18,8 @@ const CHUNK: usize = 512;
 /// Chunks that are written side by side, while the next one is read: one in its first half and one in its second. With
 /// more, changes would be pending for longer than the relays of other instances wait.
 const CHUNKS_IN_FLIGHT: usize = 2;
-/// How long one chunk may take.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// How long one chunk may take: longer than a failover.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// A row to be imported.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +169,7 @@ impl Graph {
         let mut applied = Vec::with_capacity(follows.len());
         let mut changes = Vec::with_capacity(follows.len() * MOST_ROWS);
         for ((follow, numbers), committed) in follows.iter().zip(numbers).zip(committed) {
-            let committed = committed?;
+            let committed = committed.map_err(ServiceError::of_own_limit)?;
             self.inner.seen.raise(follow.partition, committed.version);
             let rows = follow.followers.iter().flat_map(|f| f.rows.iter().map(|row| (f.follower, row.followee)));
             let before = changes.len();

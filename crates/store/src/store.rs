@@ -157,12 +157,14 @@ impl Store {
         let slots = topology.slot_of_each_node(partitions.map(|partition| self.inner.keys.slot(partition)));
         let pings = slots.into_iter().map(|slot| {
             let inner = self.inner.clone();
-            async move { inner.attempt(&Call::to_slot("PING", slot), Traffic::Interactive, deadline, false).await }
+            let address = topology.node(slot).map_or_else(String::new, |node| node.address.clone());
+            async move {
+                let ping = inner.attempt(&Call::to_slot("PING", slot), Traffic::Interactive, deadline, false).await;
+                ping.map_err(|error| format!("{address} ({error})"))
+            }
         });
-        match join_all(pings).await.into_iter().find_map(Result::err) {
-            None => Ok(()),
-            Some(error) => Err(format!("a primary does not answer: {error}")),
-        }
+        let silent: Vec<_> = join_all(pings).await.into_iter().filter_map(Result::err).collect();
+        if silent.is_empty() { Ok(()) } else { Err(format!("primaries that do not answer: {}", silent.join(", "))) }
     }
 
     async fn follow_topology(self, tasks: Tasks) {
@@ -189,13 +191,15 @@ impl Inner {
     async fn send(&self, call: &Call, traffic: Traffic, deadline: Deadline) -> Result<Value, StoreError> {
         let mut pause = PAUSES.0;
         let mut with_source = false;
+        let mut failed_before = None;
         loop {
             let error = match self.attempt(call, traffic, deadline, with_source).await {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
             let error = match error {
-                Failure::Deadline => return Err(StoreError::Deadline),
+                // It was not the caller's time that was short, but Redis that did not answer before.
+                Failure::Deadline => return Err(failed_before.map_or(StoreError::Deadline, StoreError::Unavailable)),
                 Failure::Redis(error) => error,
             };
             metrics::counter!("socialgraph_redis_errors_total", "kind" => error.kind().to_str()).increment(1);
@@ -213,6 +217,7 @@ impl Inner {
                 return Err(StoreError::Unavailable(error.to_string()));
             }
             tracing::debug!(command = call.verb.name(), %error, kind, "trying again");
+            failed_before = Some(error.to_string());
             sleep(pause).await;
             pause = (2 * pause).min(PAUSES.1);
         }

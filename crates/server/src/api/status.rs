@@ -9,6 +9,9 @@ use crate::errors::{internal, with_reason};
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
 
+/// When to try again after a search was turned away: some searches later.
+const SEARCH_RETRY_AFTER: Duration = Duration::from_millis(100);
+
 /// The status of every error of the service.
 pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
@@ -16,6 +19,9 @@ pub(super) fn status(error: ServiceError) -> Status {
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
+        }
+        ServiceError::Overloaded => {
+            with_reason(Code::ResourceExhausted, ErrorReason::Overloaded, text, Some(SEARCH_RETRY_AFTER))
         }
         ServiceError::LostWrite => unavailable(text),
         ServiceError::Unavailable(cause) => {
@@ -49,6 +55,7 @@ mod tests {
         let table = [
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
+            (ServiceError::Overloaded, Code::ResourceExhausted, "OVERLOADED", true),
             (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Unavailable("redis at 10.0.0.1".to_owned()), Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Deadline, Code::DeadlineExceeded, "DEADLINE", false),

@@ -34,6 +34,10 @@ impl Target {
             endpoint: self.endpoint.clone(),
             cause: innermost(&error),
         };
+        if self.endpoint.starts_with("https://") {
+            let cause = "TLS is not supported; use http://, or a proxy that adds it".to_owned();
+            return Err(Error::Unreachable { endpoint: self.endpoint.clone(), cause });
+        }
         let url =
             if self.endpoint.contains("://") { self.endpoint.clone() } else { format!("http://{}", self.endpoint) };
         Endpoint::from_shared(url)
