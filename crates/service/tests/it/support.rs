@@ -42,7 +42,10 @@ pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
             let world = World::new(servers, mode).await;
             test(&world).await;
             assert_eq!(world.tasks.dead(), [""; 0], "on {mode:?}");
-            assert_eq!(world.tasks.shutdown(LIMIT).await, Ok(()));
+            let World { store, tasks, .. } = world;
+            // Its clients wait for their last use before they quit.
+            drop(store);
+            assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
         });
     }
 }
