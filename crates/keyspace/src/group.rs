@@ -40,7 +40,7 @@ impl SlotGroup {
         &self.keys
     }
 
-    /// The slot and the keys.
+    /// The keys, without a copy.
     pub fn into_keys(self) -> Vec<Key> {
         self.keys
     }

@@ -42,6 +42,11 @@ pub fn with_reason(
     status
 }
 
+/// The answer to a call whose deadline passed.
+pub(crate) fn deadline_exceeded() -> Status {
+    with_reason(Code::DeadlineExceeded, ErrorReason::Deadline, "the deadline of the call passed", None)
+}
+
 /// INTERNAL. The caller learns nothing; the RPC layer logs `cause` with the method and the request id.
 pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Status {
     let mut status = Status::internal("internal error");

@@ -15,7 +15,14 @@ use tonic::{
 };
 use tower::Layer as _;
 
-use crate::{admin, config::Config, health, readiness::Readiness, rpc::RpcLayer, telemetry::MetricsHandle};
+use crate::{
+    admin,
+    config::Config,
+    health,
+    readiness::Readiness,
+    rpc::RpcLayer,
+    telemetry::{MetricsHandle, stalls},
+};
 
 /// Between samples a histogram keeps every value; at 100,000 calls a second, 5 s are some megabytes.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -111,6 +118,7 @@ impl Server {
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
         let Self { parts: Parts { config, routes, readiness, tasks, metrics }, grpc, admin, addresses } = self;
         spawn_upkeep(&tasks, metrics.clone());
+        stalls::watch(&tasks);
         spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));
         let (mut watches, health_service) = health::follow(&readiness, &tasks).await;
         let routes = with_reflection(routes.add_service(health_service))?.prepare();

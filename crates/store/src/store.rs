@@ -141,11 +141,6 @@ impl Store {
         topology.node(self.inner.keys.slot(partition)).map(|node| node.address.clone())
     }
 
-    /// The addresses of all primaries that serve slots.
-    pub fn nodes(&self) -> Vec<String> {
-        self.inner.topology.load().addresses()
-    }
-
     /// Whether every slot is served by a primary that answers; says what is wrong.
     pub async fn probe(&self, deadline: Deadline) -> Result<(), String> {
         let topology = self.inner.topology.load_full();

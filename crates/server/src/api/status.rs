@@ -4,7 +4,7 @@ use service::ServiceError;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
 
-use crate::errors::{internal, with_reason};
+use crate::errors::{deadline_exceeded, internal, with_reason};
 
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -28,9 +28,7 @@ pub(super) fn status(error: ServiceError) -> Status {
             tracing::debug!(cause, "store unavailable");
             unavailable("the store cannot be reached; the call may be repeated".to_owned())
         }
-        ServiceError::Deadline => {
-            with_reason(Code::DeadlineExceeded, ErrorReason::Deadline, "the deadline of the call passed", None)
-        }
+        ServiceError::Deadline => deadline_exceeded(),
         ServiceError::Internal(cause) => internal(cause),
     }
 }

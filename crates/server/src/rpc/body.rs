@@ -13,10 +13,8 @@ use pin_project_lite::pin_project;
 use tokio::time::Sleep;
 use tonic::{Code, Status, body::Body};
 
-use super::{
-    call::{Call, trailers},
-    deadline,
-};
+use super::call::{Call, trailers};
+use crate::errors::deadline_exceeded;
 
 pin_project! {
     /// The body of an answer: the handler's, cut off by trailers on a panic or a passed deadline.
@@ -56,7 +54,7 @@ impl HttpBody for CallBody {
         let Some(call) = this.call.as_ref() else { return this.inner.poll_frame(cx) };
         let polled = if call.is_late() {
             // Also for a handler that always has more: it is never found waiting.
-            Err(deadline::exceeded())
+            Err(deadline_exceeded())
         } else {
             call.span()
                 .in_scope(|| catch_unwind(AssertUnwindSafe(|| this.inner.poll_frame(cx))))
@@ -68,7 +66,7 @@ impl HttpBody for CallBody {
                 return Poll::Ready(frame);
             }
             Ok(Poll::Pending) => match this.sleep.as_pin_mut().map(|sleep| sleep.poll(cx)) {
-                Some(Poll::Ready(())) => deadline::exceeded(),
+                Some(Poll::Ready(())) => deadline_exceeded(),
                 Some(Poll::Pending) | None => return Poll::Pending,
             },
             Err(status) => status,

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue};
 use model::Deadline;
-use socialgraph::v1::ErrorReason;
-use tonic::{Code, Status};
+use tonic::Status;
 
 use crate::errors;
 
@@ -26,11 +25,6 @@ pub(super) fn of(headers: &HeaderMap, now: Instant, default: Option<Duration>) -
         Some(value) => Some(parse(value).ok_or_else(malformed)?.min(LONGEST)),
     };
     Ok(timeout.map(|timeout| Deadline::at(now + timeout)))
-}
-
-/// The answer to a call whose deadline passed.
-pub(super) fn exceeded() -> Status {
-    errors::with_reason(Code::DeadlineExceeded, ErrorReason::Deadline, "the deadline of the call passed", None)
 }
 
 fn malformed() -> Status {
@@ -58,6 +52,7 @@ fn parse(value: &HeaderValue) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tonic::Code;
 
     use super::*;
 

@@ -13,7 +13,8 @@ use pin_project_lite::pin_project;
 use tokio::time::Sleep;
 use tonic::{Status, body::Body};
 
-use super::{body::CallBody, call::Call, deadline, request_id};
+use super::{body::CallBody, call::Call, request_id};
+use crate::errors::deadline_exceeded;
 
 pin_project! {
     /// The future of an answer: the handler's, or an error in its place.
@@ -59,7 +60,7 @@ where
                 Ok(Poll::Ready(Err(never))) => match never {},
                 Err(panic) => call.panicked(panic.as_ref()),
                 Ok(Poll::Pending) => match this.sleep.as_pin_mut().map(|sleep| sleep.poll(cx)) {
-                    Some(Poll::Ready(())) => deadline::exceeded(),
+                    Some(Poll::Ready(())) => deadline_exceeded(),
                     Some(Poll::Pending) | None => return Poll::Pending,
                 },
             },

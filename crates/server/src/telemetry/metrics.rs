@@ -8,6 +8,9 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 /// Calls. From the price of an empty call to the default deadline, denser where a healthy call ends (0.5 to 25 ms).
 const CALL_SECONDS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
+/// Delays of the runtime. The timer itself is exact to a millisecond.
+const DELAY_SECONDS: &[f64] = &[0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
+
 /// Redis commands. From a local round trip to the default command timeout; 2 ms is what a command may block Redis.
 const COMMAND_SECONDS: &[f64] = &[0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0];
 
@@ -57,6 +60,8 @@ pub const RPC_IN_FLIGHT: &str = "socialgraph_rpc_in_flight";
 pub const RPC_SHED: &str = "socialgraph_rpc_shed_total";
 /// Panics in calls.
 pub const RPC_PANICS: &str = "socialgraph_rpc_panics_total";
+/// How late the runtime is.
+pub const RUNTIME_DELAY: &str = "socialgraph_runtime_delay_seconds";
 
 /// Every metric, in the order of the documentation.
 pub const METRICS: &[Metric] = &[
@@ -77,6 +82,14 @@ pub const METRICS: &[Metric] = &[
         Count,
         &["task"],
         "Background tasks that ended before they were told to. The server is not ready any more and must be restarted.",
+    ),
+    metric(
+        RUNTIME_DELAY,
+        Histogram(DELAY_SECONDS),
+        Seconds,
+        &[],
+        "How late the runtime ran a task that was due, ten times a second. More than a few milliseconds means that \
+         something blocked it, or that the machine has too little processor time.",
     ),
     metric(
         "socialgraph_redis_command_duration_seconds",

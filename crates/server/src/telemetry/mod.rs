@@ -2,6 +2,7 @@
 
 mod logging;
 pub mod metrics;
+pub(crate) mod stalls;
 mod tracing_otlp;
 
 use std::{panic, time::Duration};

@@ -48,3 +48,21 @@ async fn names_and_label_keys_are_those_of_the_table() {
     assert!(text.contains("method=\"_OTHER\""), "unknown methods share a label");
     assert!(!text.contains("NoSuchMethod"));
 }
+
+#[tokio::test]
+async fn field_r9_a_stall_of_the_runtime_is_seen() {
+    let server = TestServer::start(&[]).await;
+    let late = async || {
+        let (_, text) = server.get("/metrics").await;
+        let count = |name: &str| -> u64 {
+            text.lines().find_map(|line| line.strip_prefix(name)).map_or(0, |count| count.trim().parse().unwrap())
+        };
+        count("socialgraph_runtime_delay_seconds_count")
+            - count("socialgraph_runtime_delay_seconds_bucket{le=\"0.25\"}")
+    };
+    let before = late().await;
+    // The runtime of this test has one thread: the watchdog is asleep, and this is what it is to notice.
+    while late().await == before {
+        std::thread::sleep(std::time::Duration::from_millis(400));
+    }
+}

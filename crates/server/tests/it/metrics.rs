@@ -116,20 +116,24 @@ fn documented() -> BTreeMap<String, BTreeSet<&'static str>> {
     documented
 }
 
-async fn they_are_the_documented_ones_and_never_hold_an_id(place: Place) {
-    let server = Process::serve(&place, &[]).await;
-    work(&server).await;
-    let documented = documented();
-    let expected = documented.keys().filter(|name| !OF_TROUBLE.contains(&name.as_str()));
-    let expected: BTreeSet<String> = expected.cloned().collect();
-    // Some show what background tasks find when they next look.
-    let text = eventually("every metric is shown", async || {
+/// The text, once it shows every metric: some show what background tasks find when they next look.
+async fn all_of_them(server: &Process) -> String {
+    let expected = documented().into_keys().filter(|name| !OF_TROUBLE.contains(&name.as_str()));
+    let expected: BTreeSet<String> = expected.collect();
+    let shown = eventually("every metric is shown", async || {
         let text = server.metrics().await;
         let shown: BTreeSet<String> = samples(&text).into_iter().map(|sample| sample.name).collect();
         println!("not shown: {:?}", expected.difference(&shown));
         expected.is_subset(&shown).then_some(text)
     });
-    let text = text.await;
+    shown.await
+}
+
+async fn they_are_the_documented_ones_and_never_hold_an_id(place: Place) {
+    let server = Process::serve(&place, &[]).await;
+    work(&server).await;
+    let documented = documented();
+    let text = all_of_them(&server).await;
     assert!(!text.contains(&ID.to_string()), "an id in {text}");
     for sample in samples(&text) {
         let labels = documented.get(&sample.name).unwrap_or_else(|| panic!("not documented: {}", sample.name));
@@ -140,4 +144,30 @@ async fn they_are_the_documented_ones_and_never_hold_an_id(place: Place) {
     }
 }
 
-on_both_backends!(they_count_what_was_done, they_are_the_documented_ones_and_never_hold_an_id);
+async fn field_r9_nothing_in_the_process_grows_with_the_users(place: Place) {
+    const USERS: i64 = 20_000;
+    let server = Process::serve(&place, &[]).await;
+    let touch = async |first: i64| {
+        let users: Vec<i64> = (first..first + USERS).collect();
+        let rows = users.iter().map(|&user| row_at(user, user + 1, 5)).collect();
+        assert_eq!(server.api.import(rows).await.created, USERS);
+        for users in users.chunks(200) {
+            assert_eq!(server.api.counts(users).await.len(), users.len());
+        }
+    };
+    work(&server).await;
+    touch(1).await;
+    // Not the lines: a command may have gone to a node for the first time.
+    let labels = |text: &str| -> BTreeSet<(String, String)> {
+        samples(text).into_iter().flat_map(|sample| sample.labels).collect()
+    };
+    let before = labels(&all_of_them(&server).await);
+    touch(1 + USERS).await;
+    assert_eq!(labels(&server.metrics().await), before);
+}
+
+on_both_backends!(
+    field_r9_nothing_in_the_process_grows_with_the_users,
+    they_are_the_documented_ones_and_never_hold_an_id,
+    they_count_what_was_done,
+);
