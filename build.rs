@@ -2,8 +2,12 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 3] =
-    ["socialgraph/v1/errors.proto", "socialgraph/v1/social_graph.proto", "socialgraph/admin/v1/admin.proto"];
+const FILES: [&str; 4] = [
+    "socialgraph/v1/errors.proto",
+    "socialgraph/v1/feed.proto",
+    "socialgraph/v1/social_graph.proto",
+    "socialgraph/admin/v1/admin.proto",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");

@@ -18,6 +18,18 @@ pub const MAX_TIME_BUDGET: Duration = Duration::from_secs(10);
 pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(10);
 /// Most bytes of `FollowRequest.source`.
 pub const MAX_SOURCE_BYTES: usize = 64;
+/// Most bytes of a post's content and attributes together.
+pub const MAX_POST_BYTES: usize = 64 * 1024;
+/// Most attributes of a post.
+pub const MAX_ATTRIBUTES: usize = 64;
+/// Most bytes of an attribute's key.
+pub const MAX_ATTRIBUTE_KEY_BYTES: usize = 64;
+/// Most characters of a request id.
+pub const MAX_REQUEST_ID_CHARS: usize = 64;
+/// Most bytes of the posts of one page of a feed.
+pub const MAX_PAGE_BYTES: usize = 3 << 20;
+/// What `feed.inbox-cap` may be configured to. Below is of no use; above, a look at a whole inbox would take too long.
+pub const INBOX_CAP_RANGE: RangeInclusive<u32> = 10..=1_000;
 /// Most rows that an import names as faulty.
 pub const MAX_IMPORT_ERRORS: usize = 100;
 /// What `max_following` may be configured to. Above, probing a list would take a Redis primary too long.

@@ -11,6 +11,8 @@ pub struct Counts {
     pub following: u64,
     /// How many users follow them.
     pub followers: u64,
+    /// How many posts they have published.
+    pub posts: u64,
 }
 
 impl Graph {
@@ -23,6 +25,6 @@ impl Graph {
         let counts = self.inner.store.run_all(&reads, Traffic::Interactive, deadline).await;
         let counts: Vec<u64> = counts.into_iter().collect::<Result<_, _>>()?;
         let (pairs, _) = counts.as_chunks::<2>();
-        Ok(pairs.iter().map(|&[following, followers]| Counts { following, followers }).collect())
+        Ok(pairs.iter().map(|&[following, followers]| Counts { following, followers, posts: 0 }).collect())
     }
 }

@@ -10,6 +10,12 @@ pub enum ServiceError {
         /// The most that anyone may follow.
         max: u32,
     },
+    /// The author has published another content under the same id. The name of the request's field that holds it.
+    #[error("{0}: another content was published under this id")]
+    IdReused(&'static str),
+    /// The time of a post is too far in the future.
+    #[error("must be at most 10 s in the future")]
+    FuturePost,
     /// The page token was altered or belongs to another request.
     #[error("the page token was altered or belongs to another request")]
     InvalidPageToken,

@@ -43,6 +43,10 @@ pub struct GraphSettings {
     pub lease: Duration,
     /// How long a settled change is kept in the log.
     pub changes_retention: Duration,
+    /// Most posts of an inbox, 10 to 1,000.
+    pub inbox_cap: u32,
+    /// How long an inbox is kept that nobody reads.
+    pub inbox_idle: Duration,
 }
 
 impl Default for GraphSettings {
@@ -53,6 +57,8 @@ impl Default for GraphSettings {
             relay_min_age: Duration::from_secs(1),
             lease: Duration::from_secs(10),
             changes_retention: Duration::from_secs(3600),
+            inbox_cap: 800,
+            inbox_idle: Duration::from_secs(14 * 24 * 3600),
         }
     }
 }
