@@ -156,7 +156,8 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &["source"],
-        "Pages of feeds by where their items came from: `inbox`, or the authors' `timelines`.",
+        "Pages of feeds by where their items came from: `inbox`, or the authors' `timelines`. A page of both counts for \
+         both.",
     ),
     metric(
         "socialgraph_feed_builds_total",
