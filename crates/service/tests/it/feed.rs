@@ -102,6 +102,26 @@ fn posts_of_oneself_and_of_those_followed_newest_first() {
 }
 
 #[test]
+fn ids_of_every_size() {
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        let authors = [999_999, 1_000_000, 1 << 32, (1 << 53) + 1, 4_294_967_295_999_999, i64::MAX - 1, i64::MAX];
+        assert_feed(&graph, READER, vec![]).await;
+        let mut posts = Vec::new();
+        for author in authors {
+            follow(&graph, edge(READER, author)).await;
+            posts.push(publish(&graph, author).await);
+        }
+        assert_feed(&graph, READER, posts.clone()).await;
+        for post in posts.clone() {
+            unfollow(&graph, edge(READER, post.author.get())).await;
+            posts.retain(|other| other.author != post.author);
+            assert_feed(&graph, READER, posts.clone()).await;
+        }
+    });
+}
+
+#[test]
 fn a_post_that_arrives_while_the_inbox_is_built() {
     on_each_backend(async |world| {
         let graph = world.graph().await;
