@@ -75,10 +75,9 @@ fn scroll(name: u64, lease: Duration) -> Scroll {
 }
 
 async fn live(world: &World) -> (u64, Option<FeedEntry>, Vec<(UserId, Micros)>, Vec<FeedEntry>) {
-    match world.run(scroll(0, Duration::ZERO)).await {
-        Inbox::Live { name, floor, merging, entries } => (name, floor, merging, entries),
-        other => panic!("an inbox that is {other:?}"),
-    }
+    let inbox = world.run(scroll(0, Duration::ZERO)).await;
+    let Inbox::Live { name, floor, merging, entries } = inbox else { panic!("an inbox that is {inbox:?}") };
+    (name, floor, merging, entries)
 }
 
 async fn is_following_since(world: &World, edge: Edge) -> Micros {
