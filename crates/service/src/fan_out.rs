@@ -4,8 +4,8 @@ use futures::join;
 use keyspace::{List, Partition, by_partition};
 use model::{Deadline, Entry, FeedEntry, Micros, Order, UserId, Version, Window};
 use store::{
-    Store, StoreError, Traffic,
-    ops::{Push, Pushed},
+    Operation, Store, StoreError, Traffic,
+    ops::{Push, PushOne, Pushed},
 };
 use tasks::Tasks;
 use tokio::sync::{Semaphore, oneshot};
@@ -120,25 +120,34 @@ impl FanOut {
     async fn push(&self, entry: FeedEntry, followers: Vec<UserId>) -> Result<(), StoreError> {
         let keys = self.store.keys();
         let batches = by_partition(keys.partitions(), followers, MOST_READERS, |&reader| keys.partition(reader));
-        let pushes: Vec<_> =
-            batches.into_iter().map(|batch| Push { entry, readers: batch.items, cap: self.inbox_cap }).collect();
+        let pushes: Vec<_> = batches.into_iter().map(|batch| Push { entry, readers: batch.items }).collect();
         let mut total = Pushed::default();
-        let mut failure = None;
-        for pushed in self.store.run_all(&pushes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
-            match pushed {
-                Ok(pushed) => {
-                    total.pushed += pushed.pushed;
-                    total.no_inbox += pushed.no_inbox;
-                    total.below_floor += pushed.below_floor;
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
+        let pushed = self.run(&pushes, &mut total).await;
+        let left = std::mem::take(&mut total.left).into_iter();
+        let ones: Vec<_> = left.map(|reader| PushOne { entry, reader, cap: self.inbox_cap }).collect();
+        let placed = self.run(&ones, &mut total).await;
         for (outcome, count) in
             [("pushed", total.pushed), ("no_inbox", total.no_inbox), ("below_floor", total.below_floor)]
         {
             metrics::counter!("socialgraph_fanout_deliveries_total", "outcome" => outcome).increment(count);
         }
-        failure.map_or(Ok(()), Err)
+        pushed.and(placed)
+    }
+
+    /// Does all, and adds up what became of it. Gives the last error.
+    async fn run<O: Operation<Output = Pushed>>(&self, pushes: &[O], total: &mut Pushed) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        for pushed in self.store.run_all(pushes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
+            match pushed {
+                Ok(pushed) => {
+                    total.pushed += pushed.pushed;
+                    total.no_inbox += pushed.no_inbox;
+                    total.below_floor += pushed.below_floor;
+                    total.left.extend(pushed.left);
+                }
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
     }
 }

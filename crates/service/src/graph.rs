@@ -128,7 +128,7 @@ impl Graph {
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settler.clone(), settings.inbox_cap);
         Relay::start(store.clone(), settings.clone(), running.clone(), fan_out.clone(), tasks);
         let inner = Inner {
-            purger: Purger::start(store.clone(), tasks),
+            purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tokens: format.token_key,
             seen: SeenVersions::new(partitions),

@@ -7,7 +7,7 @@ use fred::types::Value;
 use keyspace::{Keyspace, SlotGroup};
 use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 
-use super::{Operation, commit::version};
+use super::{Operation, commit::version, inbox::inbox_segments};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long a request id is kept: 24 hours, in seconds.
@@ -73,6 +73,7 @@ impl Operation for Publish {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (author, partition) = (self.author, keys.partition(self.author));
+        let has_request = !self.request_id.is_empty();
         let mut names = vec![
             keys.log(partition),
             keys.pending(partition),
@@ -80,16 +81,16 @@ impl Operation for Publish {
             keys.posts(author),
             keys.post(author, self.post),
             keys.followers(author),
+            if has_request { keys.request(author, &self.request_id) } else { keys.posts(author) },
             keys.inbox(author),
             keys.feed(author),
         ];
-        if !self.request_id.is_empty() {
-            names.push(keys.request(author, &self.request_id));
-        }
+        names.extend(inbox_segments(keys, author, self.inbox_cap));
         // Of the entry only the member is used, which has no time.
         let entry = FeedEntry { at: Micros::MIN, post: self.post, author };
         let mut args = vec![
             version(self.seen),
+            i64::from(has_request).into(),
             author.get().into(),
             self.post.get().into(),
             value::of_bytes(&self.post.get().to_be_bytes()),
