@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::future::join_all;
 use keyspace::List;
 use model::{Deadline, Edge, FeedEntry, Micros, PostId, UserId, Version};
-use socialgraph_service::{FeedQuery, FeedStart, Graph, NewPost};
+use socialgraph_service::{FeedQuery, FeedStart, Graph, NewPost, ServiceError};
 use store::ops::{Inbox, Merge, Merging, Place, Publish, PublishOutcome, Purge, Scroll, Timeline};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
@@ -345,6 +345,7 @@ fn commit_of(author: i64, at: Option<Micros>, post: i64) -> Publish {
     Publish {
         author: user(author),
         post: PostId::new(post).unwrap(),
+        is_given: true,
         request_id: String::new(),
         published_at: at,
         fingerprint: 5,
@@ -376,6 +377,46 @@ fn a_post_whose_fan_out_died_is_delivered_by_the_relay() {
         world.redis("ZADD", &keys.pending(partition), &[&version, &version]).await;
         world.wait_until(async || world.pending(user(AUTHOR)).await == 0).await;
         assert_eq!(live(world).await.3.len(), 1);
+    });
+}
+
+#[test]
+fn a_repeated_request_delivers_what_the_first_did_not() {
+    on_each_backend(async |world| {
+        let graph = world.graph_without_relay().await;
+        follow(&graph, edge(READER, AUTHOR)).await;
+        assert_feed(&graph, READER, vec![]).await;
+        let given = |post_id, request_id: &str| NewPost {
+            author: user(AUTHOR),
+            content: Bytes::from_static(b"again"),
+            attributes: [].into(),
+            published_at: None,
+            request_id: request_id.to_owned(),
+            post_id: PostId::new(post_id).ok(),
+        };
+        // Its server died between commit and fan-out; another one gets the same request.
+        let other = world.graph_without_relay().await;
+        let first = other.publish(given(7, "request"), deadline()).await.unwrap();
+        assert!(first.created);
+        let entry = FeedEntry { at: first.post.published_at, post: first.post.id, author: user(AUTHOR) };
+        world.wait_until(async || live(world).await.3 == [entry]).await;
+        let inbox = world.store.keys().inbox(user(READER));
+        assert_eq!(world.redis("ZREMRANGEBYRANK", &inbox, &["1", "1"]).await, "1");
+        let keys = world.store.keys();
+        let version = world.redis("GET", &keys.clock(keys.partition(user(AUTHOR))), &[]).await;
+        world.wait_until(async || world.pending(user(AUTHOR)).await == 0).await;
+        world.redis("ZADD", &keys.pending(keys.partition(user(AUTHOR))), &[&version, &version]).await;
+        let again = graph.publish(given(7, "request"), deadline()).await.unwrap();
+        assert!(!again.created);
+        assert_eq!((again.post, again.audience), (first.post.clone(), 1));
+        assert_eq!(live(world).await.3, [entry]);
+
+        // A request id stands for one post, and is remembered also for a post that was there.
+        assert_eq!(graph.publish(given(0, "request"), deadline()).await.unwrap().post.id, first.post.id);
+        let other_id = graph.publish(given(8, "request"), deadline()).await;
+        assert_eq!(other_id, Err(ServiceError::IdReused("request_id")));
+        assert!(!graph.publish(given(7, "second"), deadline()).await.unwrap().created);
+        assert_eq!(graph.publish(given(0, "second"), deadline()).await.unwrap().post.id, first.post.id);
     });
 }
 

@@ -22,6 +22,8 @@ pub struct Publish {
     pub author: UserId,
     /// The post's id.
     pub post: PostId,
+    /// Whether the request names the post's id, so that no other post is meant.
+    pub is_given: bool,
     /// Names the request; empty for none.
     pub request_id: String,
     /// When; `None` for now.
@@ -64,8 +66,10 @@ pub struct Published {
     pub published_at: Micros,
     /// The version of the change.
     pub version: Version,
-    /// How many followers the author has. Without any, nothing is pending.
+    /// How many followers the author has.
     pub audience: u64,
+    /// Whether it may not have reached them yet.
+    pub is_pending: bool,
 }
 
 impl Operation for Publish {
@@ -91,6 +95,7 @@ impl Operation for Publish {
         let mut args = vec![
             version(self.seen),
             i64::from(has_request).into(),
+            i64::from(self.is_given).into(),
             author.get().into(),
             self.post.get().into(),
             value::of_bytes(&self.post.get().to_be_bytes()),
@@ -111,13 +116,14 @@ impl Operation for Publish {
     }
 
     fn answer(&self, answer: Value) -> Result<PublishOutcome, StoreError> {
-        let [letter, version, published_at, audience, post] = value::array_of(answer)?;
+        let [letter, version, published_at, audience, post, is_pending] = value::array_of(answer)?;
         let published = || {
             Ok(Published {
                 post: post_id(&post)?,
                 published_at: value::score(&published_at)?,
                 version: Version(value::number(&version)?),
                 audience: value::number(&audience)?,
+                is_pending: value::number::<u8>(&is_pending)? == 1,
             })
         };
         match value::text(&letter)? {
