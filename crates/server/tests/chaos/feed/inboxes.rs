@@ -1,0 +1,48 @@
+use keyspace::{Keyspace, PartitionCount};
+use localcluster::LocalCluster;
+use model::UserId;
+
+use crate::support::redis::PRIMARIES;
+
+/// The largest inbox of a node.
+const LARGEST: &str = "
+local largest = 0
+for _, key in ipairs(redis.call('KEYS', 'sg:*:inbox:*')) do largest = math.max(largest, redis.call('ZCARD', key)) end
+return largest";
+
+/// How many inboxes of a node have an entry with a member: the post's id and the author's, 8 bytes each.
+const HOLDING: &str = "
+local member = ARGV[1]:gsub('..', function(digits) return string.char(tonumber(digits, 16)) end)
+local holding = 0
+for _, key in ipairs(redis.call('KEYS', 'sg:*:inbox:*')) do
+  if redis.call('ZSCORE', key, member) then holding = holding + 1 end
+end
+return holding";
+
+/// How many entries the largest inbox has, its sentinel among them.
+pub(super) async fn largest(cluster: &LocalCluster) -> usize {
+    on_all_nodes(cluster, &["EVAL", LARGEST, "0"]).await.into_iter().max().unwrap_or_default()
+}
+
+/// How many inboxes hold a post.
+pub(super) async fn holding(cluster: &LocalCluster, post: i64, author: i64) -> usize {
+    on_all_nodes(cluster, &["EVAL", HOLDING, "0", &format!("{post:016x}{author:016x}")]).await.into_iter().sum()
+}
+
+async fn on_all_nodes(cluster: &LocalCluster, command: &[&str]) -> Vec<usize> {
+    let mut replies = Vec::new();
+    for node in 0..PRIMARIES {
+        let reply = cluster.cli(node, command).await.expect("a reply");
+        replies.push(reply.parse().unwrap_or_else(|_| panic!("not a number: {reply}")));
+    }
+    replies
+}
+
+/// Removes an inbox as its time to live does.
+pub(super) async fn expire(cluster: &LocalCluster, reader: i64) {
+    let keys = Keyspace::new("sg", PartitionCount::DEFAULT).expect("the default");
+    let user = UserId::new(reader).expect("an id");
+    let tag = keys.hash_tag(keys.partition(user));
+    let [inbox, feed] = ["inbox", "feed"].map(|kind| format!("sg:{{{tag}}}:{kind}:{reader}"));
+    cluster.cli(0, &["-c", "DEL", &inbox, &feed]).await.expect("delete");
+}
