@@ -117,5 +117,7 @@ fn settings(config: &Config) -> GraphSettings {
         relay_min_age: config.relay.min_age,
         lease: config.relay.lease,
         changes_retention: config.changes.retention,
+        inbox_cap: config.feed.inbox_cap,
+        inbox_idle: config.feed.inbox_idle,
     }
 }

@@ -36,6 +36,10 @@ impl Fields {
         self.check(field, UserId::new(id), UserId::MIN)
     }
 
+    pub(super) fn time(&mut self, field: &str, time: Timestamp, placeholder: Micros) -> Micros {
+        self.check(field, Micros::from_parts(time.seconds, time.nanos), placeholder)
+    }
+
     /// 1 to `most` ids.
     pub(super) fn users(&mut self, field: &str, ids: &[i64], most: usize) -> Vec<UserId> {
         if !(1..=most).contains(&ids.len()) {
@@ -97,11 +101,8 @@ impl Fields {
 
     /// A span from `followed_from` (included) to `followed_before` (excluded).
     pub(super) fn window(&mut self, from: Option<Timestamp>, before: Option<Timestamp>) -> Window {
-        let mut time = |field: &str, time: Timestamp, placeholder| {
-            self.check(field, Micros::from_parts(time.seconds, time.nanos), placeholder)
-        };
-        let from = from.map_or(Micros::MIN, |from| time("followed_from", from, Micros::MIN));
-        let Some(before) = before.map(|before| time("followed_before", before, Micros::MAX)) else {
+        let from = from.map_or(Micros::MIN, |from| self.time("followed_from", from, Micros::MIN));
+        let Some(before) = before.map(|before| self.time("followed_before", before, Micros::MAX)) else {
             return Window { from, until: Micros::MAX };
         };
         if before <= from {

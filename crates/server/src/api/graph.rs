@@ -6,17 +6,18 @@ use prost_types::Timestamp;
 use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FeedPolicy, FollowRequest,
-    FollowResponse, FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
+    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FollowRequest, FollowResponse,
+    FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
     ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder,
-    UnfollowRequest, UnfollowResponse, UserCounts, consistency::Requirement, social_graph_server::SocialGraph,
+    PublishPostRequest, PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse,
+    UserCounts, consistency::Requirement, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Api,
     convert::{listed_user, timestamp},
-    deadline,
+    deadline, feed,
     fields::{Fields, edge},
     status::status,
 };
@@ -42,7 +43,7 @@ impl SocialGraph for Api {
         let deadline = deadline(&request);
         let UnfollowRequest { follower_id, followee_id, feed_policy } = request.into_inner();
         let mut fields = Fields::default();
-        let _nothing_was_delivered: FeedPolicy = fields.one_of("feed_policy", feed_policy);
+        feed::check_policy(&mut fields, feed_policy);
         let edge = edge(fields, follower_id, followee_id)?;
         let unfollowed = self.graph.unfollow(edge, deadline).await.map_err(status)?;
         Ok(Response::new(UnfollowResponse {
@@ -147,6 +148,23 @@ impl SocialGraph for Api {
         Ok(Response::new(ListFollowersResponse { users, next_page_token }))
     }
 
+    async fn publish_post(
+        &self,
+        request: Request<PublishPostRequest>,
+    ) -> Result<Response<PublishPostResponse>, Status> {
+        let deadline = deadline(&request);
+        let post = feed::new_post(request.into_inner())?;
+        let published = self.graph.publish(post, deadline).await.map_err(status)?;
+        Ok(Response::new(feed::published(published)))
+    }
+
+    async fn scroll_feed(&self, request: Request<ScrollFeedRequest>) -> Result<Response<ScrollFeedResponse>, Status> {
+        let deadline = deadline(&request);
+        let query = feed::feed_query(request.into_inner())?;
+        let page = self.graph.scroll(query, deadline).await.map_err(status)?;
+        Ok(Response::new(feed::feed_page(page)))
+    }
+
     async fn batch_get_counts(
         &self,
         request: Request<BatchGetCountsRequest>,
@@ -161,6 +179,7 @@ impl SocialGraph for Api {
             user_id,
             following: counts.following.cast_signed(),
             followers: counts.followers.cast_signed(),
+            posts: counts.posts.cast_signed(),
         });
         Ok(Response::new(BatchGetCountsResponse { counts: counts.collect() }))
     }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod convert;
+mod feed;
 mod fields;
 mod graph;
 mod import;

@@ -4,7 +4,7 @@ use service::ServiceError;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
 
-use crate::errors::{deadline_exceeded, internal, with_reason};
+use crate::errors::{deadline_exceeded, internal, invalid_fields, with_reason};
 
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -17,6 +17,8 @@ pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
+        ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
+        ServiceError::FuturePost => invalid_fields(vec![("published_at".to_owned(), text)]),
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
         }
@@ -49,9 +51,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_error_of_a_post_names_its_field() {
+        let violations = status(ServiceError::FuturePost).get_details_bad_request().unwrap().field_violations;
+        assert_eq!(violations.iter().map(|bad| bad.field.as_str()).collect::<Vec<_>>(), ["published_at"]);
+        let reused = status(ServiceError::IdReused("post_id"));
+        assert!(reused.message().starts_with("post_id: "), "{}", reused.message());
+    }
+
+    #[test]
     fn every_error_has_its_code_reason_and_retry_delay() {
         let table = [
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
+            (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
+            (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
             (ServiceError::Overloaded, Code::ResourceExhausted, "OVERLOADED", true),
             (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),

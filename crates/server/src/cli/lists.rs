@@ -16,20 +16,20 @@ const COMPLETE: &str = "complete";
 
 /// Which page, or all of them.
 #[derive(Debug, Args)]
-struct Paging {
+pub(super) struct Paging {
     /// Entries a page, at most 500; 0 means 50 (or 500 with --all)
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     page_size: i32,
     /// Where to go on: the next_page_token of the page before
     #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
-    page_token: String,
+    pub(super) page_token: String,
     /// Print all pages to the end
     #[arg(long)]
     all: bool,
 }
 
 impl Paging {
-    fn page_size(&self) -> i32 {
+    pub(super) fn page_size(&self) -> i32 {
         if self.all && self.page_size == 0 { LARGEST_PAGE } else { self.page_size }
     }
 
@@ -37,7 +37,7 @@ impl Paging {
     ///
     /// When a page fails, those before are printed to their end with the token of the failed one, so that a list can be
     /// taken up where it broke.
-    async fn print<Answer: Message>(
+    pub(super) async fn print<Answer: Message>(
         &self,
         printer: &mut Printer<'_>,
         name: &str,

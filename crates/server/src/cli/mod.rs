@@ -1,7 +1,9 @@
 //! The client subcommands: one for each call, for people without grpcurl.
 
 mod calls;
+mod cells;
 mod error;
+mod feed;
 mod import;
 mod lists;
 mod options;
@@ -19,6 +21,7 @@ use self::print::Printer;
 pub use self::{
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
     error::Error,
+    feed::{Publish, Scroll},
     import::Import,
     lists::{CommonFollows, List},
     options::{CallOptions, Target},
@@ -41,7 +44,11 @@ pub enum ClientCommand {
     ListFollowing(List),
     /// List a user's followers
     ListFollowers(List),
-    /// Count the followees and followers of users
+    /// Publish a post
+    Publish(Publish),
+    /// Read a user's feed
+    Scroll(Scroll),
+    /// Count the followees, followers and posts of users
     Counts(Counts),
     /// Import a file of follows
     Import(Import),
@@ -59,6 +66,8 @@ impl ClientCommand {
             Self::CommonFollows(command) => &command.call.target,
             Self::ListFollowing(command) => &command.call.target,
             Self::ListFollowers(command) => &command.call.target,
+            Self::Publish(command) => &command.call.target,
+            Self::Scroll(command) => &command.call.target,
             Self::Counts(command) => &command.call.target,
             Self::Import(command) => &command.target,
             Self::Keys(command) => &command.call.target,
@@ -106,6 +115,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::CommonFollows(command) => command.run(printer).await,
         ClientCommand::ListFollowing(command) => command.following(printer).await,
         ClientCommand::ListFollowers(command) => command.followers(printer).await,
+        ClientCommand::Publish(command) => command.run(printer).await,
+        ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,

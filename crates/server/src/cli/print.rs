@@ -2,23 +2,21 @@
 //!
 //! Descriptors rather than a format for each answer, so that a field added to the contract is printed as well.
 
-use std::{borrow::Cow, io::Write, sync::LazyLock};
+use std::{io::Write, sync::LazyLock};
 
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, SerializeOptions, Value,
-    prost::Message,
+    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, SerializeOptions, Value, prost::Message,
 };
-use prost_types::Timestamp;
 
-use super::{Error, time};
+use super::{Error, cells::columns};
 
 static POOL: LazyLock<Option<DescriptorPool>> =
     LazyLock::new(|| DescriptorPool::decode(socialgraph::FILE_DESCRIPTOR_SET).ok());
 
 const JSON: SerializeOptions = SerializeOptions::new().skip_default_fields(false);
 
-/// What stands for an absent value.
-const ABSENT: &str = "-";
+/// Most characters of a value in a table. Of longer ones it has the beginning.
+const WIDEST: usize = 80;
 
 /// Where a command's answer goes, and in which form.
 pub(super) struct Printer<'a> {
@@ -115,20 +113,20 @@ impl Listing<'_, '_> {
 
     fn table_rows(&mut self, field: &FieldDescriptor, rows: &[&DynamicMessage]) -> Result<(), Error> {
         let Kind::Message(descriptor) = field.kind() else { return Ok(()) };
-        let columns: Vec<_> = descriptor.fields().collect();
+        let columns = columns(&descriptor);
         let header = columns.iter().map(|column| column.name().to_owned()).collect();
         let mut lines: Vec<Vec<String>> = if self.printed == 0 { vec![header] } else { Vec::new() };
-        lines.extend(rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()));
+        lines.extend(rows.iter().map(|row| columns.iter().map(|column| beginning(column.cell(row))).collect()));
         if rows.is_empty() {
             return Ok(());
         }
         self.widths.resize(columns.len(), 0);
         for (width, cell) in lines.iter().flat_map(|line| std::iter::zip(0.., line)) {
-            self.widths[width] = self.widths[width].max(cell.len());
+            self.widths[width] = self.widths[width].max(cell.chars().count());
         }
         for line in &lines {
             let cells = line.iter().zip(&columns).zip(&self.widths).map(|((cell, column), &width)| {
-                if is_number(column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                if column.is_number() { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });
             writeln!(self.printer.out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
@@ -137,21 +135,24 @@ impl Listing<'_, '_> {
     }
 
     fn finish_lines(self, message: &DynamicMessage) -> Result<(), Error> {
-        let fields: Vec<_> = self
-            .descriptor
-            .fields()
-            .filter(|field| Some(field) != self.rows.as_ref())
-            // An empty text, such as the token of a page after the last, says nothing.
-            .filter(|field| !matches!(field.kind(), Kind::String) || message.has_field(field))
-            .collect();
+        let mut fields = columns(&self.descriptor);
+        // An empty text, such as the token of a page after the last, says nothing.
+        fields.retain(|field| !self.rows.as_ref().is_some_and(|rows| field.is(rows)) && !field.is_empty_text(message));
         let width = fields.iter().map(|field| field.name().len()).max().unwrap_or_default();
         if self.rows.is_some() && self.printed == 0 && fields.is_empty() {
             writeln!(self.printer.out, "none")?;
         }
         for field in fields {
-            writeln!(self.printer.out, "{:width$}  {}", field.name(), cell(message, &field))?;
+            writeln!(self.printer.out, "{:width$}  {}", field.name(), field.cell(message))?;
         }
         Ok(())
+    }
+}
+
+fn beginning(text: String) -> String {
+    match text.char_indices().nth(WIDEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 
@@ -160,37 +161,4 @@ fn json_bytes(message: &DynamicMessage) -> Result<Vec<u8>, Error> {
     let mut serializer = serde_json::Serializer::new(&mut bytes);
     message.serialize_with_options(&mut serializer, &JSON).map_err(std::io::Error::from)?;
     Ok(bytes)
-}
-
-fn is_number(field: &FieldDescriptor) -> bool {
-    matches!(field.kind(), Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64)
-}
-
-/// A field's value for people.
-fn cell(message: &DynamicMessage, field: &FieldDescriptor) -> String {
-    if field.supports_presence() && !message.has_field(field) {
-        return ABSENT.to_owned();
-    }
-    let value: Cow<'_, Value> = message.get_field(field);
-    match value.as_ref() {
-        Value::Bool(value) => value.to_string(),
-        Value::I32(value) => value.to_string(),
-        Value::I64(value) => value.to_string(),
-        Value::U32(value) => value.to_string(),
-        Value::U64(value) => value.to_string(),
-        Value::F32(value) => value.to_string(),
-        Value::F64(value) => value.to_string(),
-        Value::String(value) if value.is_empty() => ABSENT.to_owned(),
-        Value::String(value) => value.clone(),
-        Value::Message(value) => match value.transcode_to::<Timestamp>() {
-            Ok(time) if value.descriptor().full_name() == "google.protobuf.Timestamp" => time::micros(time),
-            _ => value.to_string(),
-        },
-        Value::EnumNumber(number) => field
-            .kind()
-            .as_enum()
-            .and_then(|kind| kind.get_value(*number))
-            .map_or_else(|| number.to_string(), |value| value.name().to_owned()),
-        Value::Bytes(_) | Value::List(_) | Value::Map(_) => value.to_string(),
-    }
 }

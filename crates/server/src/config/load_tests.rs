@@ -53,6 +53,24 @@ fn no_limit_is_unlimited() {
 }
 
 #[test]
+fn ranges_are_those_that_the_graph_can_serve() {
+    for (key, range) in [
+        ("limits.max-following", model::limits::MAX_FOLLOWING_RANGE),
+        ("feed.inbox-cap", model::limits::INBOX_CAP_RANGE),
+    ] {
+        let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+        let (low, high) = setting.range.unwrap();
+        assert_eq!(low.parse::<u32>().unwrap()..=high.parse().unwrap(), range, "{key}");
+    }
+}
+
+#[test]
+fn the_largest_post_fits_into_a_message() {
+    let config = load(Mode::Dev, &Flags::default(), env(&[])).unwrap();
+    assert!(config.limits.max_message_bytes as usize >= 2 * model::limits::MAX_POST_BYTES);
+}
+
+#[test]
 fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let file = file("[keyspace]\nname = 'file'\n[limits]\nmax-following = 7\n[redis]\nurls = ['a:1', 'b:2']\n");
     let path = file.path().to_str().unwrap();

@@ -17,7 +17,7 @@ pub use load::{Problem, Problems, load};
 pub use reference::reference;
 pub use table::{SETTINGS, Setting};
 pub use values::{
-    Changes, Config, Keyspace, Limits, Log, LogFormat, Redis, RedisMode, Relay, Secret, Seed, Server, Telemetry,
+    Changes, Config, Feed, Keyspace, Limits, Log, LogFormat, Redis, RedisMode, Relay, Secret, Seed, Server, Telemetry,
 };
 
 /// Which command the configuration is for. Some defaults and checks differ.

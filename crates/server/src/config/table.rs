@@ -274,4 +274,19 @@ pub const SETTINGS: &[Setting] = &[
         "How long the log of changes is kept once both halves of a change are done.",
     )
     .range("1s", "30days"),
+    Setting::new(
+        "feed.inbox-cap",
+        "800",
+        |c| &mut c.feed.inbox_cap,
+        "How many of a feed's newest posts are kept at hand, in an inbox. Older ones are gathered from their authors when \
+         somebody scrolls that far.",
+    )
+    .range("10", "1000"),
+    Setting::new(
+        "feed.inbox-idle",
+        "14days",
+        |c| &mut c.feed.inbox_idle,
+        "How long the inbox is kept of a user who does not scroll. The first scroll after that makes it anew.",
+    )
+    .range("1m", "365days"),
 ];

@@ -20,6 +20,7 @@ pub struct Config {
     pub telemetry: Telemetry,
     pub relay: Relay,
     pub changes: Changes,
+    pub feed: Feed,
 }
 
 impl Config {
@@ -37,6 +38,7 @@ impl Config {
             telemetry: Telemetry::default(),
             relay: Relay::default(),
             changes: Changes::default(),
+            feed: Feed::default(),
         }
     }
 }
@@ -115,6 +117,14 @@ pub struct Relay {
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     pub retention: Duration,
+}
+
+/// Settings `feed.*`.
+#[expect(missing_docs, reason = "the table documents each setting")]
+#[derive(Clone, Debug, Default)]
+pub struct Feed {
+    pub inbox_cap: u32,
+    pub inbox_idle: Duration,
 }
 
 /// How Redis is run.

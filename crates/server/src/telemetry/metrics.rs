@@ -14,6 +14,9 @@ const DELAY_SECONDS: &[f64] = &[0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
 /// Redis commands. From a local round trip to the default command timeout; 2 ms is what a command may block Redis.
 const COMMAND_SECONDS: &[f64] = &[0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0];
 
+/// Fan-outs of posts. From one batch of followers to what an audience of hundreds of thousands takes.
+const FANOUT_SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
 /// What a metric is to Prometheus.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -127,11 +130,42 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &["kind"],
-        "Halves of changes that the relay completed in place of the call that made them.",
+        "Halves of changes that the relay completed in place of the call that made them (kind: follow, unfollow, post).",
     ),
     metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
+    metric(
+        "socialgraph_fanout_deliveries_total",
+        Counter,
+        Count,
+        &["outcome"],
+        "Followers that a post was brought to. `pushed`: it is in their inbox; `no_inbox`: they have none at present; \
+         `below_floor`: it is older than what their inbox holds.",
+    ),
+    metric(
+        "socialgraph_fanout_lag_seconds",
+        Histogram(FANOUT_SECONDS),
+        Seconds,
+        &[],
+        "Time from a post's commit until its last follower was reached.",
+    ),
+    metric("socialgraph_fanout_running", Gauge, Count, &[], "Posts that are being brought to followers."),
+    metric(
+        "socialgraph_feed_pages_total",
+        Counter,
+        Count,
+        &["source"],
+        "Pages of feeds by where their items came from: `inbox`, or the authors' `timelines`. A page of both counts for \
+         both.",
+    ),
+    metric(
+        "socialgraph_feed_builds_total",
+        Counter,
+        Count,
+        &["outcome"],
+        "Inboxes built from timelines (outcome: built, failed).",
+    ),
 ];
 
 /// Renders the metrics. Clones render the same.

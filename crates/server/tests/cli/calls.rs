@@ -74,7 +74,8 @@ async fn answers_are_printed_for_people() {
         ),
         (
             "counts 1 20000000",
-            " user_id  following  followers\n       1         10          0\n20000000  200000000          0\n",
+            " user_id  following  followers  posts\n       1         10          0      3\n\
+             20000000  200000000          0      3\n",
         ),
         ("list-followers 1", "none\n"),
         (
@@ -113,7 +114,7 @@ async fn answers_are_printed_as_proto3_json() {
         (
             "counts 9007199254740993",
             json!({"counts": [
-                {"userId": "9007199254740993", "following": "90071992547409930", "followers": "0"},
+                {"userId": "9007199254740993", "following": "90071992547409930", "followers": "0", "posts": "3"},
             ]}),
         ),
         ("list-followers 1", json!({"users": [], "nextPageToken": ""})),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod calls;
+mod feed;
 mod import;
 mod lists;
 mod server;
@@ -62,6 +63,13 @@ fn bad_command_lines_are_refused() {
         "counts",
         "unfollow 1 2 --feed-policy burn",
         "is-following 1 2 --consistency fully-consistent --at-least-as-fresh x",
+        "publish",
+        "publish 1 --content a --content-file b",
+        "publish 1 --attribute key",
+        "publish 1 --published-at yesterday",
+        "scroll 1 --offset 1",
+        "scroll 1 --max-time-ms 1 --page-token x",
+        "scroll 1 --view everything",
         "list-following 1 --from yesterday",
         "common-follows 1 2 --time-budget soon",
         "import x --timeout 1s",

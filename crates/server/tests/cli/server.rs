@@ -44,6 +44,8 @@ pub(crate) enum Call {
     CommonFollows(CommonFollowsRequest),
     ListFollowing(ListFollowingRequest),
     ListFollowers(ListFollowersRequest),
+    Publish(PublishPostRequest),
+    Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
     Keys(InspectUserRequest),
 }
@@ -121,6 +123,24 @@ fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), St
 
 fn listed((ids, token): (Vec<i64>, String)) -> (Vec<ListedUser>, String) {
     (ids.into_iter().map(|user_id| ListedUser { user_id, followed_at: time(user_id) }).collect(), token)
+}
+
+/// An item of a feed, in full if asked for. The post of a multiple of 3 is no text, and the last one is long.
+fn item(id: i64, full: bool) -> FeedItem {
+    let content = match id {
+        ENTRIES => "é".repeat(1_000).into_bytes(),
+        id if id % 3 == 0 => vec![0xff; 3],
+        id => format!("post\n{id}").into_bytes(),
+    };
+    let attributes = [("lang", "en"), ("kind", "note\x1b")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let post = Post {
+        post_id: id,
+        author_id: id + 1,
+        content: content.into(),
+        attributes: attributes.into(),
+        published_at: time(id),
+    };
+    FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
 }
 
 #[tonic::async_trait]
@@ -201,14 +221,48 @@ impl SocialGraph for Fake {
         Ok(Response::new(ListFollowersResponse::default()))
     }
 
+    async fn publish_post(
+        &self,
+        request: Request<PublishPostRequest>,
+    ) -> Result<Response<PublishPostResponse>, Status> {
+        self.record(&request, Call::Publish);
+        let request = request.into_inner();
+        let post = Post {
+            post_id: 5,
+            author_id: request.author_id,
+            content: request.content,
+            attributes: request.attributes,
+            published_at: time(7),
+        };
+        Ok(Response::new(PublishPostResponse {
+            post: Some(post),
+            delivery: Delivery::Push.into(),
+            audience: 2,
+            consistency_token: "token-1".to_owned(),
+            created: true,
+        }))
+    }
+
+    async fn scroll_feed(&self, request: Request<ScrollFeedRequest>) -> Result<Response<ScrollFeedResponse>, Status> {
+        self.record(&request, Call::Scroll);
+        let request = request.into_inner();
+        let (ids, next_page_token) = page(request.user_id, request.page_size, &request.page_token)?;
+        let end_of_feed = next_page_token.is_empty();
+        let next_cursor = (!end_of_feed).then_some(FeedCursor { max_time_ms: 1_700_000_000_000, offset: 2 });
+        let items = ids.into_iter().map(|id| item(id, request.view() == FeedView::Full)).collect();
+        Ok(Response::new(ScrollFeedResponse { items, next_page_token, next_cursor, end_of_feed, partial: false }))
+    }
+
     async fn batch_get_counts(
         &self,
         request: Request<BatchGetCountsRequest>,
     ) -> Result<Response<BatchGetCountsResponse>, Status> {
         self.record(&request, Call::Counts);
         let users = &request.get_ref().user_ids;
-        let counts =
-            users.iter().map(|&user_id| UserCounts { user_id, following: user_id * 10, followers: 0 }).collect();
+        let counts = users
+            .iter()
+            .map(|&user_id| UserCounts { user_id, following: user_id * 10, followers: 0, posts: 3 })
+            .collect();
         Ok(Response::new(BatchGetCountsResponse { counts }))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use socialgraph::v1::{FollowRequest, FollowResponse};
+use socialgraph::v1::{FollowRequest, FollowResponse, ScrollFeedRequest};
 use socialgraph_server::telemetry::metrics::{Kind, METRICS};
 use tonic::{Request, client::Grpc};
 use tonic_prost::ProstCodec;
@@ -43,7 +43,8 @@ fn total(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> f64 {
     samples.iter().filter(fits).map(|sample| sample.value).sum()
 }
 
-/// Two repeated follows, three unfollows of nothing, one refused follow, and some of everything else.
+/// Two repeated follows, three unfollows of nothing, one refused follow, posts to a feed that was scrolled before, and some of
+/// everything else.
 async fn work(server: &Process) {
     let api = &server.api;
     for followee in [1, 2, 1, 1] {
@@ -61,6 +62,12 @@ async fn work(server: &Process) {
     for side in SIDES {
         api.walk(&Query::all(side, ID)).await;
     }
+    let feed = ScrollFeedRequest { user_id: ID, ..ScrollFeedRequest::default() };
+    assert!(api.scroll(feed.clone()).await.items.is_empty());
+    for author in [1, ID] {
+        api.publish(author, ID.to_string()).await;
+    }
+    api.scroll(feed).await;
     let mut client = Grpc::new(api.channel.clone());
     client.ready().await.unwrap();
     let path = format!("/nobody.{ID}/Calls{ID}").parse().unwrap();
@@ -82,6 +89,8 @@ async fn they_count_what_was_done(place: Place) {
         ("socialgraph.v1.SocialGraph/Follow", "INVALID_ARGUMENT", 1.0),
         ("socialgraph.v1.SocialGraph/Unfollow", "OK", 4.0),
         ("socialgraph.v1.SocialGraph/ImportEdges", "OK", 1.0),
+        ("socialgraph.v1.SocialGraph/PublishPost", "OK", 2.0),
+        ("socialgraph.v1.SocialGraph/ScrollFeed", "OK", 2.0),
         ("socialgraph.v1.SocialGraph/ListFollowers", "OK", 1.0),
         ("socialgraph.v1.SocialGraph/CommonFollows", "OK", 0.0),
         ("_OTHER", "UNIMPLEMENTED", 1.0),

@@ -2,28 +2,10 @@ use prost_types::{Duration, Timestamp};
 use socialgraph::v1::{CommonFollowsRequest, ListFollowingRequest};
 use tonic::Response;
 
-use super::{BAD_ENUMS, BAD_IDS, BAD_PAGE_SIZES};
+use super::{BAD_ENUMS, BAD_IDS, BAD_PAGE_SIZES, bad_times};
 use crate::support::{Place, Refusal, SIDES, refused};
 
 const SECOND: Option<Timestamp> = Some(Timestamp { seconds: 1_600_000_000, nanos: 0 });
-
-/// What no time of a follow is.
-fn bad_times() -> impl Iterator<Item = Option<Timestamp>> {
-    let parts = [
-        (0, 0),
-        (0, 999),
-        (-1, 0),
-        (-1, 999_999_999),
-        (1_600_000_000, -1),
-        (1_600_000_000, 1_000_000_000),
-        (1_600_000_000, i32::MIN),
-        (1_600_000_000, i32::MAX),
-        (9_007_199_254, 740_993_000),
-        (i64::MAX, 0),
-        (i64::MIN, 0),
-    ];
-    parts.into_iter().map(|(seconds, nanos)| Some(Timestamp { seconds, nanos }))
-}
 
 async fn of_lists(place: Place) {
     let api = place.serve(&[]).await;

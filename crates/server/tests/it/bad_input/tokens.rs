@@ -1,7 +1,9 @@
 //! Page tokens open only for the request that they were made for.
 
 use prost_types::Duration;
-use socialgraph::v1::{CommonFollowsOrder, CommonFollowsRequest, ListFollowingRequest, ListOrder};
+use socialgraph::v1::{
+    CommonFollowsOrder, CommonFollowsRequest, FeedView, ListFollowingRequest, ListOrder, ScrollFeedRequest,
+};
 use tonic::Response;
 
 use crate::support::{Api, Place, Query, Refusal, SIDES, Side, refused, row_at, stamp};
@@ -114,7 +116,43 @@ async fn of_common_follows_are_bound_to_their_request(place: Place) {
     assert_eq!(api.common(same).await.users, second_page[..4]);
 }
 
-/// The two kinds of token are not taken for each other.
+async fn feed_refuses(api: &Api, request: ScrollFeedRequest) {
+    refused(api.social().scroll_feed(request.clone()).await, &Refusal::page_token(), request);
+}
+
+async fn of_feeds_are_bound_to_their_request(place: Place) {
+    let api = place.serve(&[]).await;
+    let elsewhere = place.another().await.serve(&[]).await;
+    for api in [&api, &elsewhere] {
+        fill(api).await;
+        for post in 0..20 {
+            api.publish(1 + post % 2, post.to_string()).await;
+        }
+    }
+    let first = ScrollFeedRequest { user_id: 1, page_size: 4, ..ScrollFeedRequest::default() };
+    let token = api.scroll(first.clone()).await.next_page_token;
+    let good = ScrollFeedRequest { page_token: token.clone(), ..first };
+    feed_refuses(&api, ScrollFeedRequest { user_id: 2, ..good.clone() }).await;
+    feed_refuses(&elsewhere, good.clone()).await;
+    let (_, list_token) = api.page(&Query { page_size: 5, ..Query::all(SIDES[0], 1) }, "").await;
+    for page_token in [list_token, api.common(question("")).await.next_page_token] {
+        feed_refuses(&api, ScrollFeedRequest { page_token, ..good.clone() }).await;
+    }
+    for side in SIDES {
+        list_refuses(&api, side, Query::all(side, 1).request(&token)).await;
+    }
+    common_refuses(&api, question(&token)).await;
+    for page_token in spoiled(&token) {
+        feed_refuses(&api, ScrollFeedRequest { page_token, ..good.clone() }).await;
+    }
+    // What may differ: the size, and how much of each post is given.
+    let second_page = api.scroll(good.clone()).await.items;
+    let same = ScrollFeedRequest { page_size: 3, view: FeedView::Full.into(), ..good };
+    let ids = api.scroll(same).await.items.into_iter().map(|item| item.post_id);
+    assert_eq!(ids.collect::<Vec<_>>(), second_page[..3].iter().map(|item| item.post_id).collect::<Vec<_>>());
+}
+
+/// The kinds of token are not taken for each other.
 async fn a_consistency_token_is_no_page_token(place: Place) {
     let api = place.serve(&[]).await;
     let token = api.follow(1, 2).await.consistency_token;
@@ -122,10 +160,12 @@ async fn a_consistency_token_is_no_page_token(place: Place) {
         list_refuses(&api, side, Query::all(side, 1).request(&token)).await;
     }
     common_refuses(&api, question(&token)).await;
+    feed_refuses(&api, ScrollFeedRequest { user_id: 1, page_token: token, ..ScrollFeedRequest::default() }).await;
 }
 
 on_both_backends!(
     of_lists_are_bound_to_their_request,
     of_common_follows_are_bound_to_their_request,
+    of_feeds_are_bound_to_their_request,
     a_consistency_token_is_no_page_token,
 );

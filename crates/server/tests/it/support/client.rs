@@ -2,12 +2,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use prost_types::Timestamp;
 use socialgraph::{
     admin::v1::admin_client::AdminClient,
     v1::{
         BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowsRequest, CommonFollowsResponse, FollowRequest,
-        FollowResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, UnfollowRequest, UnfollowResponse,
+        FollowResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, PublishPostRequest,
+        PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse,
         social_graph_client::SocialGraphClient,
     },
 };
@@ -70,6 +72,26 @@ impl Api {
 
     pub(crate) async fn count(&self, user: i64) -> (i64, i64) {
         self.counts(&[user]).await[0]
+    }
+
+    /// How many posts a user has published.
+    pub(crate) async fn posts(&self, user: i64) -> i64 {
+        let request = BatchGetCountsRequest { user_ids: vec![user] };
+        self.social().batch_get_counts(request).await.expect("counts").into_inner().counts[0].posts
+    }
+
+    /// Publishes a post, now and without ids.
+    pub(crate) async fn publish(&self, author_id: i64, content: impl AsRef<[u8]>) -> PublishPostResponse {
+        let content = Bytes::copy_from_slice(content.as_ref());
+        self.publish_with(PublishPostRequest { author_id, content, ..PublishPostRequest::default() }).await
+    }
+
+    pub(crate) async fn publish_with(&self, request: PublishPostRequest) -> PublishPostResponse {
+        self.social().publish_post(request).await.expect("publish").into_inner()
+    }
+
+    pub(crate) async fn scroll(&self, request: ScrollFeedRequest) -> ScrollFeedResponse {
+        self.social().scroll_feed(request).await.expect("scroll").into_inner()
     }
 
     pub(crate) async fn common(&self, request: CommonFollowsRequest) -> CommonFollowsResponse {
