@@ -7,7 +7,6 @@ use rand::{Rng, seq::IndexedRandom};
 
 use super::support::{
     BEGIN, SECOND, becomes, expire_inbox, feed, inbox_len, newest_first, post, post_at, publish, publish_all, scrolled,
-    send,
 };
 use crate::{
     feeds::{By, Entry, How},
@@ -239,7 +238,7 @@ async fn a_post_reaches_exactly_the_followers(place: Place) {
     }
     let mut published = Vec::new();
     for author in 1..=6 {
-        let answer = send(&api, post(author)).await;
+        let answer = api.publish_with(post(author)).await;
         assert_eq!(answer.audience, if author == 1 { 50 } else { 10 });
         published.push(Entry::of_post(&answer.post.unwrap()));
     }

@@ -122,7 +122,7 @@ async fn cursors_on_both_sides_of_the_floor_agree(place: Place) {
         let same = expected[..=skipped].iter().filter(|entry| entry.at == last.at).count();
         let cursor = FeedCursor { max_time_ms: last.at / MILLISECOND, offset: same as i32 };
         let request = ScrollFeedRequest { user_id: ME, page_size: 4, cursor: Some(cursor), ..Default::default() };
-        let page = api.social().scroll_feed(request).await.unwrap().into_inner();
+        let page = api.scroll(request).await;
         let shown: Vec<_> = page.items.iter().map(Entry::of_item).collect();
         assert_eq!(shown, expected[skipped + 1..].iter().copied().take(4).collect::<Vec<_>>(), "{cursor:?}");
     }

@@ -24,17 +24,13 @@ async fn posts(api: &Api, count: i64) -> Vec<Entry> {
     published
 }
 
-async fn scroll(api: &Api, request: ScrollFeedRequest) -> ScrollFeedResponse {
-    api.social().scroll_feed(request).await.expect("scroll").into_inner()
-}
-
 async fn a_user_never_seen_has_an_empty_feed(place: Place) {
     let api = place.serve(&[]).await;
     for user_id in [7, i64::MAX] {
         for view in [FeedView::Unspecified, FeedView::Ids, FeedView::Full] {
             let request = ScrollFeedRequest { user_id, view: view.into(), ..Default::default() };
             let expected = ScrollFeedResponse { end_of_feed: true, ..Default::default() };
-            assert_eq!(scroll(&api, request).await, expected);
+            assert_eq!(api.scroll(request).await, expected);
         }
     }
     // Nor is there anything to see of those who have not posted.
@@ -76,7 +72,7 @@ async fn without_a_size_a_page_has_fifty_items(place: Place) {
     let mut shown = Vec::new();
     let mut request = ScrollFeedRequest { user_id: ME, ..Default::default() };
     for expected in [50, 50, 20] {
-        let page = scroll(&api, request.clone()).await;
+        let page = api.scroll(request.clone()).await;
         assert_eq!(page.items.len(), expected);
         assert!(page.items.iter().all(|item| item.post.is_none()));
         shown.extend(page.items.iter().map(Entry::of_item));
@@ -105,7 +101,7 @@ async fn a_cursor_counts_all_posts_of_its_millisecond(place: Place) {
 /// The items after a cursor of a client's own making.
 async fn after(api: &Api, cursor: FeedCursor) -> Vec<Entry> {
     let request = ScrollFeedRequest { user_id: ME, page_size: 500, cursor: Some(cursor), ..Default::default() };
-    scroll(api, request).await.items.iter().map(Entry::of_item).collect()
+    api.scroll(request).await.items.iter().map(Entry::of_item).collect()
 }
 
 async fn a_cursor_may_be_of_a_clients_own_making(place: Place) {
@@ -163,7 +159,7 @@ async fn a_cursor_leads_from_one_view_to_the_other(place: Place) {
     for number in 0.. {
         let view = views[number % 3];
         let request = ScrollFeedRequest { user_id: ME, page_size: 7, cursor, view: view.into(), ..Default::default() };
-        let page = scroll(&api, request).await;
+        let page = api.scroll(request).await;
         assert!(page.items.iter().all(|item| item.post.is_some() == (view == FeedView::Full)));
         shown.extend(page.items.iter().map(Entry::of_item));
         cursor = page.next_cursor;

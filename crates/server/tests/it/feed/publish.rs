@@ -10,7 +10,7 @@ use socialgraph::v1::{
 };
 
 use super::support::{
-    BEGIN, SECOND, assert_reused, becomes, feed, newest_first, post, post_at, publish, publish_all, scrolled, send,
+    BEGIN, SECOND, assert_reused, becomes, feed, newest_first, post, post_at, publish, publish_all, scrolled,
 };
 use crate::{
     feeds::{Entry, How},
@@ -50,7 +50,7 @@ async fn a_post_comes_back_as_it_was_given(place: Place) {
     api.follow(2, 1).await;
     api.follow(3, 1).await;
     assert_eq!(feed(&api, 3).await, []);
-    let answer = send(&api, request).await;
+    let answer = api.publish_with(request).await;
     assert_eq!(answer.post.as_ref(), Some(&expected));
     assert_eq!((answer.created, answer.audience, answer.delivery()), (true, 2, Delivery::Push));
     for user in [1, 2, 3] {
@@ -66,7 +66,7 @@ async fn the_smallest_and_the_largest_post_come_back_whole(place: Place) {
     let room = 64 * 1024 - 64 * (64 + 100);
     let largest = PublishPostRequest { author_id: 2, attributes, content: vec![0xff; room].into(), ..smallest.clone() };
     for request in [smallest, largest] {
-        let answer = send(&api, request.clone()).await.post.unwrap();
+        let answer = api.publish_with(request.clone()).await.post.unwrap();
         assert_eq!((&answer.content, &answer.attributes), (&request.content, &request.attributes));
         assert_eq!(only_post(&api, request.author_id).await, answer);
     }
@@ -108,9 +108,9 @@ async fn the_same_again_gives_the_same_post(place: Place) {
     let mut expected = Vec::new();
     for (number, published_at) in [(1, None), (2, Some(stamp(BEGIN)))] {
         for request in named(number).map(|request| PublishPostRequest { published_at, ..request }) {
-            let first = send(&api, request.clone()).await;
+            let first = api.publish_with(request.clone()).await;
             for api in [&api, &second, &api] {
-                let again = send(api, request.clone()).await;
+                let again = api.publish_with(request.clone()).await;
                 assert_eq!((&again.post, again.created), (&first.post, false));
             }
             expected.push(Entry::of_post(&first.post.unwrap()));
@@ -172,7 +172,7 @@ async fn repeats_side_by_side_make_one_post(place: Place) {
     assert_eq!(feed(api, 2).await, []);
     let mut expected = Vec::new();
     for request in named(1) {
-        let calls = (0..60).map(|number| send(&servers[number % 2], request.clone()));
+        let calls = (0..60).map(|number| servers[number % 2].publish_with(request.clone()));
         let answers = join_all(calls).await;
         assert_eq!(answers.iter().filter(|answer| answer.created).count(), 1);
         let posts: BTreeSet<_> = answers.iter().map(|answer| Entry::of_post(answer.post.as_ref().unwrap())).collect();
@@ -218,8 +218,8 @@ async fn counts_tell_how_many_posts(place: Place) {
     api.follow(2, 1).await;
     publish_all(&api, (0..130).map(|number| post_at(1, BEGIN + number))).await;
     for request in named(1) {
-        send(&api, request.clone()).await;
-        send(&api, request).await;
+        api.publish_with(request.clone()).await;
+        api.publish_with(request).await;
     }
     let request = BatchGetCountsRequest { user_ids: vec![2, 1, 3, 1] };
     let counts = api.social().batch_get_counts(request).await.unwrap().into_inner().counts;
@@ -230,7 +230,7 @@ async fn counts_tell_how_many_posts(place: Place) {
 async fn the_token_of_a_post_is_one_of_a_write(place: Place) {
     let api = place.serve(&[]).await;
     for request in [named(1)[0].clone(), named(1)[0].clone(), post(1)] {
-        let token = send(&api, request).await.consistency_token;
+        let token = api.publish_with(request).await.consistency_token;
         let consistency = Some(Consistency { requirement: Some(Requirement::AtLeastAsFresh(token)) });
         let request = IsFollowingRequest { follower_id: 1, followee_id: 2, consistency };
         assert!(!api.social().is_following(request).await.unwrap().into_inner().following);

@@ -3,9 +3,7 @@
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use socialgraph::v1::{Post, PublishPostRequest};
 
-use super::support::{
-    BEGIN, MILLISECOND, SECOND, assert_reused, expire_inbox, inbox_len, post, post_at, scrolled, send,
-};
+use super::support::{BEGIN, MILLISECOND, SECOND, assert_reused, expire_inbox, inbox_len, post, post_at, scrolled};
 use crate::{
     feeds::{How, Oracle},
     support::{Instance, Place, eventually, row, seeded},
@@ -80,7 +78,7 @@ impl Run<'_> {
             content: unique.to_string().into(),
             ..time
         };
-        let answer = send(&self.servers[server], request.clone()).await;
+        let answer = self.servers[server].publish_with(request.clone()).await;
         assert!(answer.created, "{request:?}");
         let post = answer.post.expect("a post");
         self.oracle.publish(post.clone());
@@ -93,7 +91,7 @@ impl Run<'_> {
     async fn repeat(&mut self, server: usize) {
         let Some((request, post)) = self.named.choose(&mut self.random).cloned() else { return };
         if self.random.random_bool(0.5) {
-            let answer = send(&self.servers[server], request).await;
+            let answer = self.servers[server].publish_with(request).await;
             assert_eq!((answer.created, answer.post), (false, Some(post)));
         } else {
             let request = PublishPostRequest { content: "other".into(), ..request };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use model::UserId;
-use socialgraph::v1::{PublishPostRequest, PublishPostResponse};
+use socialgraph::v1::PublishPostRequest;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -32,13 +32,9 @@ pub(crate) fn post_at(author_id: i64, at: i64) -> PublishPostRequest {
     PublishPostRequest { published_at: Some(stamp(at)), ..post(author_id) }
 }
 
-pub(crate) async fn send(api: &Api, request: PublishPostRequest) -> PublishPostResponse {
-    api.social().publish_post(request).await.expect("publish").into_inner()
-}
-
 /// Publishes a new post and gives its place.
 pub(crate) async fn publish(api: &Api, request: PublishPostRequest) -> Entry {
-    let answer = send(api, request).await;
+    let answer = api.publish_with(request).await;
     assert!(answer.created, "{answer:?}");
     Entry::of_post(&answer.post.expect("a post"))
 }
