@@ -1,7 +1,7 @@
 use std::fmt::{self, Write};
 
 use bytes::Bytes;
-use model::UserId;
+use model::{PostId, UserId};
 use thiserror::Error;
 
 use crate::{
@@ -117,6 +117,35 @@ impl Keyspace {
         self.of_user("gone", user)
     }
 
+    /// ZSET: post id of 8 bytes, the highest first -> time of publication in microseconds.
+    pub fn posts(&self, author: UserId) -> Key {
+        self.of_user("posts", author)
+    }
+
+    /// HASH: a post, and what is to be known about it.
+    pub fn post(&self, author: UserId, post: PostId) -> Key {
+        let mut key = self.unfinished("post", author);
+        let _infallible = write!(key.0, ":{post}");
+        key.finish()
+    }
+
+    /// HASH: which post a request made. Kept for 24 hours.
+    pub fn request(&self, author: UserId, request_id: &str) -> Key {
+        let mut key = self.unfinished("request", author);
+        let _infallible = write!(key.0, ":{request_id}");
+        key.finish()
+    }
+
+    /// ZSET: post id and author id, each of 8 bytes, the highest first -> time of publication in microseconds.
+    pub fn inbox(&self, reader: UserId) -> Key {
+        self.of_user("inbox", reader)
+    }
+
+    /// HASH: the facts of an inbox. It lives and dies with it.
+    pub fn feed(&self, reader: UserId) -> Key {
+        self.of_user("feed", reader)
+    }
+
     /// The ZSET of one of a user's lists.
     pub fn list(&self, list: List, user: UserId) -> Key {
         match list {
@@ -155,9 +184,13 @@ impl Keyspace {
     }
 
     fn of_user(&self, kind: &str, user: UserId) -> Key {
+        self.unfinished(kind, user).finish()
+    }
+
+    fn unfinished(&self, kind: &str, user: UserId) -> UnfinishedKey {
         let mut key = self.of_tag(kind, self.tag(self.partition(user)));
         let _infallible = write!(key.0, ":{user}");
-        key.finish()
+        key
     }
 
     fn of_partition(&self, kind: &str, partition: Partition) -> Key {
@@ -203,6 +236,11 @@ mod tests {
             keys.left(user),
             keys.followers(user),
             keys.gone(user),
+            keys.posts(user),
+            keys.post(user, PostId::new(7).unwrap()),
+            keys.request(user, "r{1}"),
+            keys.inbox(user),
+            keys.feed(user),
             keys.log(partition),
             keys.pending(partition),
             keys.clock(partition),
@@ -214,12 +252,18 @@ mod tests {
             "sg:{0x1}:left:42",
             "sg:{0x1}:followers:42",
             "sg:{0x1}:gone:42",
+            "sg:{0x1}:posts:42",
+            "sg:{0x1}:post:42:7",
+            "sg:{0x1}:request:42:r{1}",
+            "sg:{0x1}:inbox:42",
+            "sg:{0x1}:feed:42",
             "sg:{0x1}:log",
             "sg:{0x1}:pending",
             "sg:{0x1}:clock",
             "sg:{000}:format",
             "sg:{000}:instances",
         ];
+        assert!(names[..names.len() - 2].iter().all(|key| key.slot() == keys.slot(partition)));
         assert_eq!(names.map(|key| key.to_string()), golden);
     }
 

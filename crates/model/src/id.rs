@@ -16,6 +16,8 @@ pub struct InvalidUserId(pub i64);
 impl UserId {
     /// The least id.
     pub const MIN: Self = Self(1);
+    /// The greatest id.
+    pub const MAX: Self = Self(i64::MAX);
 
     /// Checks an id from outside.
     pub const fn new(id: i64) -> Result<Self, InvalidUserId> {

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use siphasher::sip::SipHasher24;
 use thiserror::Error;
 
-use crate::{Entry, Micros, UserId, Version};
+use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version};
 
 /// Seals and opens the opaque tokens that callers carry: page tokens and consistency tokens.
 ///
@@ -26,6 +26,17 @@ pub enum TokenKind {
     CommonFollows = 3,
     /// A write that a read must see.
     Consistency = 4,
+    /// A page of `ScrollFeed`.
+    Feed = 5,
+}
+
+/// How far a feed was scrolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeedPlace {
+    /// The next page starts after this entry.
+    pub last: FeedEntry,
+    /// How many items of its millisecond were shown.
+    pub shown: u32,
 }
 
 /// A token that was altered, or is of another kind, other parameters or another format.
@@ -73,6 +84,24 @@ impl TokenKey {
         Ok((u16::try_from(partition).map_err(|_| InvalidToken)?, Version(version)))
     }
 
+    /// A page token of a user's feed.
+    pub fn seal_feed(&self, user: UserId, place: FeedPlace) -> String {
+        let mut payload = [0; 28];
+        payload[..8].copy_from_slice(&place.last.at.get().to_be_bytes());
+        payload[8..24].copy_from_slice(&place.last.member());
+        payload[24..].copy_from_slice(&place.shown.to_be_bytes());
+        self.seal(TokenKind::Feed, &[user.get()], payload)
+    }
+
+    /// How far the feed was scrolled that gave a token.
+    pub fn open_feed(&self, user: UserId, token: &str) -> Result<FeedPlace, InvalidToken> {
+        let payload = self.open::<28>(TokenKind::Feed, &[user.get()], token)?;
+        let ([at, post, author], shown) = numbers(payload);
+        let post = PostId::new(post.cast_signed()).map_err(|_| InvalidToken)?;
+        let author = UserId::new(author.cast_signed()).map_err(|_| InvalidToken)?;
+        Ok(FeedPlace { last: FeedEntry { at: Micros::new(at).map_err(|_| InvalidToken)?, post, author }, shown })
+    }
+
     fn seal<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], payload: [u8; N]) -> String {
         let mut token = Vec::with_capacity(HEADER_BYTES + N + CHECKSUM_BYTES);
         token.extend([FORMAT, kind as u8]);
@@ -110,6 +139,12 @@ impl fmt::Debug for TokenKey {
     }
 }
 
+fn numbers(payload: [u8; 28]) -> ([u64; 3], u32) {
+    let (numbers, rest) = payload.as_chunks::<8>();
+    let shown = rest.iter().fold(0, |shown, &byte| shown << 8 | u32::from(byte));
+    ([u64::from_be_bytes(numbers[0]), u64::from_be_bytes(numbers[1]), u64::from_be_bytes(numbers[2])], shown)
+}
+
 fn split(payload: [u8; 16]) -> (u64, u64) {
     let number = u128::from_be_bytes(payload);
     ((number >> 64) as u64, number as u64)
@@ -131,6 +166,9 @@ mod tests {
     fn golden_tokens() {
         let page = KEY.seal_page(TokenKind::ListFollowers, &[42, 1], entry(1_700_000_000_000_000, 7));
         let write = KEY.seal_consistency(513, Version(1_700_000_000_000_001));
+        let last = FeedEntry { at: Micros::new(5).unwrap(), post: PostId::new(6).unwrap(), author: UserId::MIN };
+        let feed = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown: 2 });
+        assert_eq!(feed, "AQUAAAAAAAAABQAAAAAAAAAGAAAAAAAAAAEAAAACdBbjGqNTpgs");
         assert_eq!(
             (page.as_str(), write.as_str()),
             ("AQIABgokGB5AAAAAAAAAAAAH7cQnkrO9Yw4", "AQQABgokGB5AAQAAAAAAAAIBv4Fv9a6MnKA")
@@ -161,6 +199,21 @@ mod tests {
         fn a_consistency_token_comes_back(partition in 0..4096_u16, version in 0..=(1_u64 << 53)) {
             let token = KEY.seal_consistency(partition, Version(version));
             prop_assert_eq!(KEY.open_consistency(&token), Ok((partition, Version(version))));
+        }
+
+        #[test]
+        fn a_feed_token_opens_only_for_its_user(
+            at in 1..=(1_u64 << 53), post in 1..=i64::MAX, author in 1..=i64::MAX, shown in 0..=u32::MAX
+        ) {
+            let last = FeedEntry {
+                at: Micros::new(at).unwrap(),
+                post: PostId::new(post).unwrap(),
+                author: UserId::new(author).unwrap(),
+            };
+            let token = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown });
+            prop_assert_eq!(KEY.open_feed(UserId::MIN, &token), Ok(FeedPlace { last, shown }));
+            prop_assert_eq!(KEY.open_feed(UserId::MAX, &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_page(TokenKind::Feed, &[1], &token), Err(InvalidToken));
         }
 
         #[test]

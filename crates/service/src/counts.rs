@@ -1,6 +1,10 @@
+use futures::join;
 use keyspace::List;
 use model::{Deadline, UserId};
-use store::{Traffic, ops::Count};
+use store::{
+    Traffic,
+    ops::{Count, CountPosts},
+};
 
 use crate::{Graph, ServiceError};
 
@@ -18,13 +22,19 @@ pub struct Counts {
 impl Graph {
     /// The counts of each user, in the order given. One round trip.
     pub async fn counts(&self, users: &[UserId], deadline: Deadline) -> Result<Vec<Counts>, ServiceError> {
-        let reads: Vec<_> = users
+        let store = &self.inner.store;
+        let lists: Vec<_> = users
             .iter()
             .flat_map(|&user| [List::Following, List::Followers].map(|list| Count { list, user }))
             .collect();
-        let counts = self.inner.store.run_all(&reads, Traffic::Interactive, deadline).await;
-        let counts: Vec<u64> = counts.into_iter().collect::<Result<_, _>>()?;
-        let (pairs, _) = counts.as_chunks::<2>();
-        Ok(pairs.iter().map(|&[following, followers]| Counts { following, followers, posts: 0 }).collect())
+        let posts: Vec<_> = users.iter().copied().map(CountPosts).collect();
+        let lists = store.run_all(&lists, Traffic::Interactive, deadline);
+        let posts = store.run_all(&posts, Traffic::Interactive, deadline);
+        let (lists, posts) = join!(lists, posts);
+        let lists: Vec<u64> = lists.into_iter().collect::<Result<_, _>>()?;
+        let posts: Vec<u64> = posts.into_iter().collect::<Result<_, _>>()?;
+        let (pairs, _) = lists.as_chunks::<2>();
+        let counts = pairs.iter().zip(posts);
+        Ok(counts.map(|(&[following, followers], posts)| Counts { following, followers, posts }).collect())
     }
 }

@@ -101,6 +101,9 @@ impl Graph {
         if applied {
             inner.settler.settle(partition, committed.version);
         }
+        if committed.removed.is_some() && committed.has_inbox {
+            inner.purger.purge(edge.follower(), edge.followee());
+        }
         let consistency_token = inner.consistency_token(partition, committed.version);
         Ok(Unfollowed { removed: committed.removed.is_some(), consistency_token, followers_pending: !applied })
     }

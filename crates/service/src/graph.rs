@@ -7,7 +7,10 @@ use tasks::Tasks;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use crate::{relay::Relay, running::Running, settle::Settler, versions::SeenVersions};
+use crate::{
+    fan_out::FanOut, feed::Builder, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    versions::SeenVersions,
+};
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
 const SEARCHES: usize = 16;
@@ -27,6 +30,11 @@ pub(crate) struct Inner {
     pub(crate) seen: SeenVersions,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
+    pub(crate) fan_out: FanOut,
+    pub(crate) purger: Purger,
+    pub(crate) builder: Builder,
+    /// The times of which ids of posts were made.
+    pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
 }
 
@@ -60,6 +68,13 @@ impl Default for GraphSettings {
             inbox_cap: 800,
             inbox_idle: Duration::from_secs(14 * 24 * 3600),
         }
+    }
+}
+
+impl GraphSettings {
+    /// For how long the delivery of a post is left to the instance that published it: a large audience takes seconds.
+    pub(crate) fn fan_out_patience(&self) -> Duration {
+        10 * self.relay_min_age
     }
 }
 
@@ -110,12 +125,22 @@ impl Graph {
         }
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
-        Relay::start(store.clone(), settings.clone(), running.clone(), tasks);
-        let seen = SeenVersions::new(partitions);
-        let searches = Semaphore::new(SEARCHES);
-        Ok(Self {
-            inner: Arc::new(Inner { store, settings, tokens: format.token_key, seen, settler, running, searches }),
-        })
+        let fan_out = FanOut::new(store.clone(), tasks.clone(), settler.clone(), settings.inbox_cap);
+        Relay::start(store.clone(), settings.clone(), running.clone(), fan_out.clone(), tasks);
+        let inner = Inner {
+            purger: Purger::start(store.clone(), tasks),
+            builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
+            tokens: format.token_key,
+            seen: SeenVersions::new(partitions),
+            proposed: SeenVersions::new(partitions),
+            searches: Semaphore::new(SEARCHES),
+            store,
+            settings,
+            settler,
+            running,
+            fan_out,
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Whether every slot is served by a primary that answers; says what is wrong.

@@ -1,9 +1,16 @@
 //! Posts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, hash::Hasher, time::Duration};
 
 use bytes::Bytes;
-use model::{Deadline, Micros, PostId, UserId};
+use keyspace::Partition;
+use model::{Deadline, FeedEntry, Micros, PostId, UserId};
+use siphasher::sip128::{Hasher128, SipHasher24};
+use store::{
+    Traffic,
+    ops::{Publish, PublishOutcome},
+};
+use tokio::time::timeout;
 
 use crate::{Graph, ServiceError};
 
@@ -52,9 +59,131 @@ pub struct Published {
     pub consistency_token: String,
 }
 
+/// How long a call waits for its fan-out, which goes on behind otherwise.
+const FAN_OUT_WAIT: Duration = Duration::from_millis(250);
+/// How often an id is made anew because the author has a post with the same.
+const MADE_ID_ATTEMPTS: usize = 8;
+
 impl Graph {
-    /// Publishes a post.
+    /// Publishes a post. One round trip until it has happened, and one more until it has reached a small audience.
     pub async fn publish(&self, post: NewPost, deadline: Deadline) -> Result<Published, ServiceError> {
-        todo!("{post:?} {deadline:?}")
+        let inner = &self.inner;
+        let partition = inner.store.keys().partition(post.author);
+        let fingerprint = fingerprint(&post);
+        for _ in 0..MADE_ID_ATTEMPTS {
+            let id = post.post_id.unwrap_or_else(|| {
+                let at = inner.proposed.take(partition, Micros::now().get().max(inner.seen.get(partition).0 + 1));
+                PostId::made_at(at, partition.get())
+            });
+            let commit = Publish {
+                author: post.author,
+                post: id,
+                request_id: post.request_id.clone(),
+                published_at: post.published_at,
+                fingerprint,
+                content: post.content.clone(),
+                attributes: post.attributes.clone(),
+                inbox_cap: inner.settings.inbox_cap,
+                patience: inner.settings.fan_out_patience(),
+                seen: inner.seen.get(partition),
+            };
+            let published = match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
+                PublishOutcome::Created(published) => {
+                    self.fan_out(partition, &published, post.author).await;
+                    (published, true)
+                }
+                // A made id is nobody else's: the commit was sent again after a lost answer.
+                PublishOutcome::Existing(published) => (published, post.post_id.is_none() && published.post == id),
+                PublishOutcome::PostIdReused if post.post_id.is_none() => continue,
+                PublishOutcome::PostIdReused => return Err(ServiceError::IdReused("post_id")),
+                PublishOutcome::RequestIdReused => return Err(ServiceError::IdReused("request_id")),
+                PublishOutcome::Future => return Err(ServiceError::FuturePost),
+            };
+            return Ok(self.published(post, published, partition));
+        }
+        Err(ServiceError::Internal("no id for a post".to_owned()))
+    }
+
+    /// Brings a post to the followers' inboxes, and waits a little for that.
+    async fn fan_out(&self, partition: Partition, published: &store::ops::Published, author: UserId) {
+        if published.audience > 0 {
+            let entry = FeedEntry { at: published.published_at, post: published.post, author };
+            let ended = self.inner.fan_out.start(partition, published.version, entry);
+            let _goes_on_behind = timeout(FAN_OUT_WAIT, ended).await;
+        }
+    }
+
+    fn published(&self, post: NewPost, stored: (store::ops::Published, bool), partition: Partition) -> Published {
+        let (stored, created) = stored;
+        self.inner.seen.raise(partition, stored.version);
+        Published {
+            post: Post {
+                author: post.author,
+                id: stored.post,
+                content: post.content,
+                attributes: post.attributes,
+                published_at: stored.published_at,
+            },
+            created,
+            audience: stored.audience,
+            consistency_token: self.inner.consistency_token(partition, stored.version),
+        }
+    }
+}
+
+impl Post {
+    /// About how many bytes it has in an answer.
+    pub(crate) fn bytes(&self) -> usize {
+        let attributes: usize = self.attributes.iter().map(|(name, text)| name.len() + text.len() + 8).sum();
+        self.content.len() + attributes + 64
+    }
+}
+
+/// Tells this content and these attributes from others.
+fn fingerprint(post: &NewPost) -> u128 {
+    let mut hasher = SipHasher24::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.write(&(bytes.len() as u64).to_be_bytes());
+        hasher.write(bytes);
+    };
+    part(&post.content);
+    for (name, text) in &post.attributes {
+        part(name.as_bytes());
+        part(text.as_bytes());
+    }
+    hasher.finish128().as_u128()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(content: &'static [u8], attributes: &[(&str, &str)]) -> NewPost {
+        NewPost {
+            author: UserId::MIN,
+            content: Bytes::from_static(content),
+            attributes: attributes.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect(),
+            published_at: None,
+            request_id: String::new(),
+            post_id: None,
+        }
+    }
+
+    #[test]
+    fn fingerprints_tell_contents_apart() {
+        let posts = [
+            post(b"", &[]),
+            post(b"a", &[]),
+            post(b"ab", &[]),
+            post(b"a", &[("b", "")]),
+            post(b"a", &[("", "b")]),
+            post(b"a", &[("b", "c"), ("d", "")]),
+            post(b"a", &[("b", ""), ("c", "d")]),
+        ];
+        let prints: std::collections::BTreeSet<_> = posts.iter().map(fingerprint).collect();
+        assert_eq!(prints.len(), posts.len());
+        assert_eq!(fingerprint(&posts[1]), fingerprint(&NewPost { request_id: "r".to_owned(), ..posts[1].clone() }));
+        // Kept in Redis, so that it must stay the same.
+        assert_eq!(format!("{:x}", fingerprint(&posts[5])), "22f127b962f0fe020c399e4f6a6faf9d");
     }
 }

@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use keyspace::{Partition, by_partition};
-use model::{Deadline, Edge, Micros, UserId};
+use model::{Deadline, Edge, FeedEntry, Micros, UserId, Version};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, Due, DueChange, FollowerChange, OldestPending, Probe, TrimLog},
+    ops::{Apply, Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog},
 };
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{GraphSettings, lease::Share, running::Running, settle::settle};
+use crate::{GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle};
 
 /// How long one sweep's calls may take each.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -27,12 +27,13 @@ pub(crate) struct Relay {
     store: Store,
     settings: GraphSettings,
     running: Running,
+    fan_out: FanOut,
 }
 
 impl Relay {
-    pub(crate) fn start(store: Store, settings: GraphSettings, running: Running, tasks: &Tasks) {
+    pub(crate) fn start(store: Store, settings: GraphSettings, running: Running, fan_out: FanOut, tasks: &Tasks) {
         let share = Share::new(store.keys().partitions());
-        tasks.spawn("relay", Self { store, settings, running }.run(share, tasks.clone()));
+        tasks.spawn("relay", Self { store, settings, running, fan_out }.run(share, tasks.clone()));
     }
 
     async fn run(self, mut share: Share, tasks: Tasks) {
@@ -106,6 +107,7 @@ impl Relay {
             }
             let changes = self.still_true(&entries).await?;
             self.apply(changes).await?;
+            self.deliver(&entries).await?;
             settle(&self.store, entries.iter().map(|entry| (partition, entry.version))).await;
         }
     }
@@ -116,8 +118,10 @@ impl Relay {
     /// would leave a half edge; as an edge never gets the score of a removed one again, its score tells.
     async fn still_true(&self, entries: &[DueChange]) -> Result<Vec<(Edge, FollowerChange)>, StoreError> {
         let mut by_follower: BTreeMap<UserId, Vec<(Edge, FollowerChange)>> = BTreeMap::new();
-        for &(edge, change) in entries.iter().flat_map(|entry| &entry.changes) {
-            by_follower.entry(edge.follower()).or_default().push((edge, change));
+        for change in entries.iter().flat_map(|entry| &entry.changes) {
+            if let LogChange::Edge(edge, change) = *change {
+                by_follower.entry(edge.follower()).or_default().push((edge, change));
+            }
         }
         let probes: Vec<_> = by_follower
             .iter()
@@ -149,9 +153,32 @@ impl Relay {
         self.store.run_all(&applies, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.into_iter().collect()
     }
 
+    /// Delivers posts again, those that are in their author's timeline: a commit may have failed half-way.
+    async fn deliver(&self, entries: &[DueChange]) -> Result<(), StoreError> {
+        let posts = entries.iter().flat_map(|entry| entry.changes.iter().map(|change| (entry.version, change)));
+        let posts: Vec<(Version, FeedEntry)> = posts
+            .filter_map(|(version, change)| match *change {
+                LogChange::Post(post) => Some((version, post)),
+                LogChange::Edge(..) => None,
+            })
+            .collect();
+        let reads: Vec<_> = posts
+            .iter()
+            .map(|(_, post)| Timeline { author: post.author, from: Some(Place::At(*post)), limit: 1, reader: None })
+            .collect();
+        let found = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        for ((version, post), found) in posts.into_iter().zip(found) {
+            if found?.entries.first() == Some(&post) {
+                metrics::counter!("socialgraph_relay_replayed_total", "kind" => "post").increment(1);
+                self.fan_out.deliver(version, post).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn trim(&self, partitions: &[Partition]) {
-        let retention = self.settings.changes_retention.as_micros() as u64;
-        let trims: Vec<_> = partitions.iter().map(|&partition| TrimLog { partition, retention }).collect();
+        let (retention, patience) = (self.settings.changes_retention, self.settings.fan_out_patience());
+        let trims: Vec<_> = partitions.iter().map(|&partition| TrimLog { partition, retention, patience }).collect();
         let results = self.store.run_all(&trims, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
         if let Some(error) = results.into_iter().find_map(Result::err) {
             tracing::debug!(%error, "log not trimmed");

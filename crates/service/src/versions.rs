@@ -22,6 +22,14 @@ impl SeenVersions {
         self.of(partition).fetch_max(version.0, Ordering::Relaxed);
     }
 
+    /// The next number of a partition: at least `least`, and greater than any that was given out before.
+    pub(crate) fn take(&self, partition: Partition, least: u64) -> u64 {
+        let next = |last: u64| least.max(last + 1);
+        self.of(partition)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)))
+            .map_or(least, next)
+    }
+
     fn of(&self, partition: Partition) -> &AtomicU64 {
         &self.0[usize::from(partition.get())]
     }

@@ -19,9 +19,13 @@ impl Script {
     }
 }
 
+/// A script is its file, after the shared functions that it uses.
 macro_rules! scripts {
-    ($($name:ident: $file:literal),* $(,)?) => {
-        $(pub(crate) static $name: Script = Script::new($file, include_str!(concat!("lua/", $file, ".lua")));)*
+    ($($name:ident: $file:literal $(with $($library:literal)*)?),* $(,)?) => {
+        $(pub(crate) static $name: Script = Script::new(
+            $file,
+            concat!($($(include_str!(concat!("lua/lib/", $library, ".lua")),)*)? include_str!(concat!("lua/", $file, ".lua"))),
+        );)*
 
         #[cfg(test)]
         static ALL: &[&Script] = &[$(&$name),*];
@@ -34,7 +38,13 @@ scripts! {
     FOLLOW: "follow",
     FORMAT: "format",
     LEASE: "lease",
-    RANK: "rank",
+    MERGE: "merge" with "order" "inbox",
+    PUBLISH: "publish" with "order" "inbox",
+    PURGE: "purge",
+    PUSH: "push" with "order" "inbox",
+    RANK: "rank" with "order",
+    SCROLL: "scroll" with "order",
+    TIMELINE: "timeline" with "order",
     TRIM: "trim",
     UNFOLLOW: "unfollow",
 }
@@ -50,7 +60,9 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lua");
         let files: BTreeSet<String> = fs::read_dir(folder)
             .unwrap()
-            .map(|file| file.unwrap().file_name().to_string_lossy().trim_end_matches(".lua").to_owned())
+            .map(Result::unwrap)
+            .filter(|file| file.file_type().unwrap().is_file())
+            .map(|file| file.file_name().to_string_lossy().trim_end_matches(".lua").to_owned())
             .collect();
         assert_eq!(files, ALL.iter().map(|script| script.name.to_owned()).collect());
         for script in ALL {

@@ -1,7 +1,8 @@
 //! Reads the answers of Redis. What is not as expected is [`StoreError::Refused`].
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
+use bytes::Bytes;
 use fred::types::Value;
 use model::{Entry, InvalidTime, Micros, UserId};
 
@@ -20,6 +21,28 @@ pub(crate) fn number<T: FromStr + TryFrom<i64>>(value: &Value) -> Result<T, Stor
 
 pub(crate) fn text(value: &Value) -> Result<&str, StoreError> {
     if let Value::String(text) = value { Ok(text) } else { Err(unexpected("text", value)) }
+}
+
+/// A copy of bytes as an argument.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Value {
+    Value::Bytes(Bytes::copy_from_slice(bytes))
+}
+
+/// A duration in microseconds as an argument.
+pub(crate) fn of_micros(duration: Duration) -> Value {
+    Value::Integer(duration.as_micros() as i64)
+}
+
+pub(crate) fn into_bytes(value: Value) -> Result<Bytes, StoreError> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        Value::String(text) => Ok(text.into_inner()),
+        other => Err(unexpected("bytes", &other)),
+    }
+}
+
+pub(crate) fn bytes(value: &Value) -> Result<&[u8], StoreError> {
+    value.as_bytes().ok_or_else(|| unexpected("bytes", value))
 }
 
 pub(crate) fn array(value: Value) -> Result<Vec<Value>, StoreError> {
@@ -60,9 +83,15 @@ pub(crate) fn user(value: &Value) -> Result<UserId, StoreError> {
 
 /// Members and scores in turn.
 pub(crate) fn entries(value: Value) -> Result<Vec<Entry>, StoreError> {
+    pairs(value)?.iter().map(|[member, at]| Ok(Entry { at: score(at)?, user: user(member)? })).collect()
+}
+
+/// Two things in turn.
+pub(crate) fn pairs(value: Value) -> Result<Vec<[Value; 2]>, StoreError> {
     let items = array(value)?;
-    let (pairs, []) = items.as_chunks::<2>() else {
+    if !items.len().is_multiple_of(2) {
         return Err(unexpected("pairs", &Value::Array(items)));
-    };
-    pairs.iter().map(|[member, at]| Ok(Entry { at: score(at)?, user: user(member)? })).collect()
+    }
+    let mut items = items.into_iter();
+    Ok(std::iter::from_fn(|| Some([items.next()?, items.next()?])).collect())
 }

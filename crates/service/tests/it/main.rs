@@ -4,5 +4,6 @@
 
 mod apply;
 mod commit;
+mod feed;
 mod relay;
 mod support;

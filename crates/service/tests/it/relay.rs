@@ -1,5 +1,7 @@
 //! What the relay finishes, and what it leaves alone.
 
+use std::time::Duration;
+
 use model::{Entry, Version};
 use store::ops::{Apply, FollowerChange, Settle, TrimLog};
 
@@ -124,14 +126,17 @@ fn the_log_is_trimmed_to_what_is_pending() {
         for followee in 2..1_002 {
             changes.push(world.commit_new(edge(1, followee), None).await);
         }
-        let trim = TrimLog { partition, retention: 0 };
+        let trim = TrimLog { partition, retention: Duration::ZERO, patience: Duration::ZERO };
         assert_eq!(world.run(trim).await, 0, "everything is pending");
 
         let versions = changes[..600].iter().map(|&change| version_of(change)).collect();
         world.run(Settle { partition, versions }).await;
         let removed = world.run(trim).await;
         assert!((500..=600).contains(&removed), "whole nodes of the stream before the oldest pending: {removed}");
-        assert_eq!(world.run(TrimLog { partition, retention: 3_600_000_000 }).await, 0);
+        assert_eq!(
+            world.run(TrimLog { partition, retention: Duration::from_secs(3600), patience: Duration::ZERO }).await,
+            0
+        );
         world.relay(user(1)).await;
         let followers = world.list(keyspace::List::Followers, user(1_001)).await;
         let FollowerChange::Present { followed_at, .. } = changes[999] else { panic!("{:?}", changes[999]) };

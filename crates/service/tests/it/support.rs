@@ -123,12 +123,22 @@ impl World {
 
     /// A graph whose relay takes whatever is pending at once.
     pub(crate) async fn graph(&self) -> Graph {
-        let settings = GraphSettings {
+        self.graph_with(|_settings| {}).await
+    }
+
+    /// A graph whose relay leaves everything alone.
+    pub(crate) async fn graph_without_relay(&self) -> Graph {
+        self.graph_with(|settings| settings.relay_min_age = Duration::from_secs(3600)).await
+    }
+
+    pub(crate) async fn graph_with(&self, set: impl FnOnce(&mut GraphSettings)) -> Graph {
+        let mut settings = GraphSettings {
             relay_interval: Duration::from_millis(10),
             relay_min_age: Duration::ZERO,
             changes_retention: Duration::ZERO,
             ..GraphSettings::default()
         };
+        set(&mut settings);
         Graph::open(self.store.clone(), settings, &self.tasks, Deadline::after(LIMIT)).await.unwrap()
     }
 

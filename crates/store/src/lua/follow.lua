@@ -1,6 +1,6 @@
 -- Commits new follows of one partition: Follow, and batches of an import.
 --
--- Keys:       log, pending, clock; then following:<u> and left:<u> of each follower u.
+-- Keys:       log, pending, clock; then following:<u>, left:<u> and feed:<u> of each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
 --             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
 --             the followee and followed_at in microseconds (0 or in the future: now).
@@ -17,12 +17,15 @@ local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 
 local unfollowed = true
-if #KEYS > 5 then
+if #KEYS > 6 then
   -- Mostly nobody has left anybody: one look at all followers instead of one for each.
   local left = {}
-  for key = 5, #KEYS, 2 do left[#left + 1] = KEYS[key] end
+  for key = 5, #KEYS, 3 do left[#left + 1] = KEYS[key] end
   unfollowed = redis.call('EXISTS', unpack(left)) > 0
 end
+local feeds = {}
+for key = 6, #KEYS, 3 do feeds[#feeds + 1] = KEYS[key] end
+local have_feeds = redis.call('EXISTS', unpack(feeds)) > 0
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first
@@ -61,7 +64,7 @@ while key < #KEYS do
     scores[#scores + 1] = score
   end
   if #added > 0 then writes[#writes + 1] = { key, added, returned } end
-  key = key + 2
+  key = key + 3
   argument = argument + 2 * rows
 end
 
@@ -76,5 +79,14 @@ redis.call('ZADD', KEYS[2], last, last)
 for _, write in ipairs(writes) do
   redis.call('ZADD', KEYS[write[1]], unpack(write[2]))
   if #write[3] > 0 then redis.call('ZREM', KEYS[write[1] + 1], unpack(write[3])) end
+  if have_feeds and redis.call('EXISTS', KEYS[write[1] + 2]) == 1 then
+    -- The followees' posts are not in the inbox yet: scrolls fetch them until they are merged.
+    local merging = {}
+    for at = 1, #write[2], 2 do
+      merging[at] = 'm:' .. write[2][at + 1]
+      merging[at + 1] = write[2][at]
+    end
+    redis.call('HSET', KEYS[write[1] + 2], unpack(merging))
+  end
 end
 return { string.format('%.0f', first), table.concat(letters), table.concat(scores, ' ') }

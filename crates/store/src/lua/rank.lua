@@ -7,11 +7,4 @@
 -- Idempotent: reads only.
 -- Cost:       O(log list * log ties): a binary search among the entries with the same score, at most 40 rows.
 
-local key, score, member = KEYS[1], ARGV[1], ARGV[2]
-local low = redis.call('ZCOUNT', key, '-inf', '(' .. score)
-local high = low + redis.call('ZCOUNT', key, score, score)
-while low < high do
-  local middle = math.floor((low + high) / 2)
-  if redis.call('ZRANGE', key, middle, middle)[1] < member then low = middle + 1 else high = middle end
-end
-return low
+return count_before(KEYS[1], ARGV[1], ARGV[2])

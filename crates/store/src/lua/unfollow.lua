@@ -1,10 +1,10 @@
 -- Commits the end of a follow. Ending what is not there is a change too: it supersedes older rows of an import, and removes
 -- a half edge from the followee's list.
 --
--- Keys:       log, pending, clock, following:<u>, left:<u>.
+-- Keys:       log, pending, clock, following:<u>, left:<u>, feed:<u> of the follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the follower u, the followee, and for how many
 --             seconds `left` is kept.
--- Returns:    the version, and the score of the removed edge (0 if there was none).
+-- Returns:    the version, the score of the removed edge (0 if there was none), and 1 if the follower has an inbox or 0.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. Again, it is a removal of nothing.
 -- Cost:       O(log list), at most 18 rows. All checks and reads come before the first write, which is the log entry.
@@ -21,7 +21,8 @@ redis.call('XADD', KEYS[1], version .. '-0', '-', follower .. ' ' .. followee ..
 redis.call('SET', KEYS[3], version)
 redis.call('ZADD', KEYS[2], version, version)
 if score ~= '0' then redis.call('ZREM', KEYS[4], followee) end
+redis.call('HDEL', KEYS[6], 'm:' .. followee)
 if #expired > 0 then redis.call('ZREM', KEYS[5], unpack(expired)) end
 redis.call('ZADD', KEYS[5], version, followee)
 redis.call('EXPIRE', KEYS[5], kept)
-return { version, score }
+return { version, score, redis.call('EXISTS', KEYS[6]) }

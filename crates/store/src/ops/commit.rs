@@ -87,12 +87,12 @@ impl Operation for Follow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
-        let mut names = Vec::with_capacity(3 + 2 * self.followers.len());
+        let mut names = Vec::with_capacity(3 + 3 * self.followers.len());
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
         let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
         args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
         for FollowerRows { follower, rows } in &self.followers {
-            names.extend([keys.following(*follower), keys.left(*follower)]);
+            names.extend([keys.following(*follower), keys.left(*follower), keys.feed(*follower)]);
             args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
             for row in rows {
                 let at = row.followed_at.map_or(0, |at| at.get().cast_signed());
@@ -141,6 +141,8 @@ pub struct Unfollowed {
     pub version: Version,
     /// The score of the removed edge; `None` if there was none.
     pub removed: Option<Micros>,
+    /// Whether the follower has an inbox.
+    pub has_inbox: bool,
 }
 
 impl Operation for Unfollow {
@@ -155,6 +157,7 @@ impl Operation for Unfollow {
             keys.clock(partition),
             keys.following(follower),
             keys.left(follower),
+            keys.feed(follower),
         ];
         let args = vec![
             version(self.seen),
@@ -166,8 +169,12 @@ impl Operation for Unfollow {
     }
 
     fn answer(&self, answer: Value) -> Result<Unfollowed, StoreError> {
-        let [version, removed] = value::array_of(answer)?;
-        Ok(Unfollowed { version: Version(value::number(&version)?), removed: value::optional_score(&removed)? })
+        let [version, removed, has_inbox] = value::array_of(answer)?;
+        Ok(Unfollowed {
+            version: Version(value::number(&version)?),
+            removed: value::optional_score(&removed)?,
+            has_inbox: value::number::<u8>(&has_inbox)? == 1,
+        })
     }
 }
 

@@ -2,18 +2,24 @@
 
 mod commit;
 mod followers;
+mod inbox;
 mod keyspace;
 mod lists;
 mod pending;
+mod posts;
 
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use followers::{Apply, FollowerChange};
+pub use inbox::{Inbox, Merge, Merging, Purge, Push, Pushed, Scroll};
 pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
 pub use lists::{Clock, Count, IsFollowing, Page, Probe, Rank, RankPage};
-pub use pending::{Due, DueChange, OldestPending, Settle, TrimLog};
+pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
+pub use posts::{
+    CountPosts, FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
+};
 
 use crate::{StoreError, call::Call};
 

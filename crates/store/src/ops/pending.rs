@@ -1,8 +1,10 @@
 //! Changes whose other half may not be applied yet, and the log that tells what they are.
 
+use std::time::Duration;
+
 use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
-use model::{Edge, Micros, UserId, Version};
+use model::{Edge, FeedEntry, Micros, PostId, UserId, Version};
 
 use super::{FollowerChange, Operation, commit::version};
 use crate::{StoreError, call::Call, script, value};
@@ -59,7 +61,16 @@ pub struct DueChange {
     /// The version of the entry.
     pub version: Version,
     /// What the entry says; nothing if the log no longer has it.
-    pub changes: Vec<(Edge, FollowerChange)>,
+    pub changes: Vec<LogChange>,
+}
+
+/// A change that the log tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogChange {
+    /// Of an edge.
+    Edge(Edge, FollowerChange),
+    /// A new post.
+    Post(FeedEntry),
 }
 
 impl Operation for Due {
@@ -81,8 +92,10 @@ impl Operation for Due {
 pub struct TrimLog {
     /// Which.
     pub partition: Partition,
-    /// For how many microseconds a settled entry is kept.
-    pub retention: u64,
+    /// For how long a settled entry is kept.
+    pub retention: Duration,
+    /// For how long a fan-out is left to who published; see `Publish::patience`.
+    pub patience: Duration,
 }
 
 impl Operation for TrimLog {
@@ -90,7 +103,7 @@ impl Operation for TrimLog {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let group = SlotGroup::new(vec![keys.log(self.partition), keys.pending(self.partition)])?;
-        Ok(Call::script(&script::TRIM, group, vec![Value::Integer(self.retention.cast_signed())]))
+        Ok(Call::script(&script::TRIM, group, vec![value::of_micros(self.retention), value::of_micros(self.patience)]))
     }
 
     fn answer(&self, answer: Value) -> Result<u64, StoreError> {
@@ -113,18 +126,19 @@ fn due_change(entry: Value) -> Result<DueChange, StoreError> {
     Ok(DueChange { version: Version(last), changes: changes.collect::<Result<_, _>>()? })
 }
 
-/// Reads `<follower> <followee> <score>` and perhaps more after it.
-fn parse_change(kind: &str, text: &str, version: Version) -> Option<(Edge, FollowerChange)> {
+/// Reads `<follower> <followee> <score>` and perhaps more after it, or `<author> <post> <published at>`.
+fn parse_change(kind: &str, text: &str, version: Version) -> Option<LogChange> {
     let mut parts = text.splitn(4, ' ');
     let mut number = || parts.next()?.parse::<i64>().ok();
-    let (follower, followee, score) = (UserId::new(number()?).ok()?, UserId::new(number()?).ok()?, number()?);
+    let (user, other, score) = (UserId::new(number()?).ok()?, number()?, number()?);
     let score = Micros::new(u64::try_from(score).ok()?).ok();
     let change = match kind {
         "+" => FollowerChange::Present { followed_at: score?, version },
         "-" => FollowerChange::Absent { removed: score, version },
+        "p" => return Some(LogChange::Post(FeedEntry { at: score?, post: PostId::new(other).ok()?, author: user })),
         _ => return None,
     };
-    Some((Edge::new(follower, followee).ok()?, change))
+    Some(LogChange::Edge(Edge::new(user, UserId::new(other).ok()?).ok()?, change))
 }
 
 #[cfg(test)]
@@ -133,8 +147,8 @@ mod tests {
 
     #[test]
     fn golden_log_entries() {
-        let edge =
-            |follower, followee| Edge::new(UserId::new(follower).unwrap(), UserId::new(followee).unwrap()).unwrap();
+        let user = |id| UserId::new(id).unwrap();
+        let edge = |follower, followee| Edge::new(user(follower), user(followee)).unwrap();
         let at = |micros| Micros::new(micros).unwrap();
         let entry = |fields: &[&str]| {
             let fields = fields.iter().map(|field| Value::from(*field)).collect();
@@ -145,14 +159,14 @@ mod tests {
             DueChange {
                 version: Version(1_700_000_000_000_009),
                 changes: vec![
-                    (
+                    LogChange::Edge(
                         edge(1, 2),
                         FollowerChange::Present {
                             followed_at: at(1_700_000_000_000_008),
                             version: Version(1_700_000_000_000_008)
                         }
                     ),
-                    (
+                    LogChange::Edge(
                         edge(3, 4),
                         FollowerChange::Present {
                             followed_at: at(1_600_000_000_000_000),
@@ -165,10 +179,20 @@ mod tests {
         let version = Version(1_700_000_000_000_009);
         for (score, removed) in [("1700000000000001", Some(at(1_700_000_000_000_001))), ("0", None)] {
             let changes = entry(&["-", &format!("1 2 {score}")]).unwrap().changes;
-            assert_eq!(changes, [(edge(1, 2), FollowerChange::Absent { removed, version })]);
+            assert_eq!(changes, [LogChange::Edge(edge(1, 2), FollowerChange::Absent { removed, version })]);
         }
+        let post = FeedEntry { at: at(1_600_000_000_000_000), post: PostId::new(77).unwrap(), author: user(5) };
+        assert_eq!(entry(&["p", "5 77 1600000000000000"]).unwrap().changes, [LogChange::Post(post)]);
         assert_eq!(entry(&[]).unwrap().changes, []);
-        for bad in [&["+"][..], &["*", "1 2 3"], &["+", "1 2"], &["+", "1 1 3"], &["+", "0 1 3"], &["+", "1 2 0"]] {
+        for bad in [
+            &["+"][..],
+            &["*", "1 2 3"],
+            &["+", "1 2"],
+            &["+", "1 1 3"],
+            &["+", "0 1 3"],
+            &["+", "1 2 0"],
+            &["p", "1 0 3"],
+        ] {
             assert!(entry(bad).is_err(), "{bad:?}");
         }
     }

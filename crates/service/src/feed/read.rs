@@ -1,0 +1,112 @@
+//! Reads stretches of a feed, from the inbox as far as it reaches and from timelines below.
+
+use std::time::{Duration, Instant};
+
+use model::{Deadline, FeedEntry, UserId};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Inbox, Place, Scroll},
+};
+
+use super::{
+    build::{Builder, LEASE, Target},
+    followed::followed,
+    timelines::{Question, Reach},
+};
+
+/// Reads one reader's feed.
+pub(super) struct Reading<'a> {
+    pub(super) store: &'a Store,
+    pub(super) builder: &'a Builder,
+    pub(super) reader: UserId,
+    /// How long an inbox is kept that nobody reads.
+    pub(super) idle: Duration,
+    /// When to give up a search in timelines.
+    pub(super) until: Instant,
+    pub(super) deadline: Deadline,
+}
+
+/// A stretch of a feed.
+pub(super) struct Stretch {
+    /// The entries, newest first.
+    pub(super) entries: Vec<FeedEntry>,
+    /// What is beyond.
+    pub(super) reach: Reach,
+}
+
+impl Reading<'_> {
+    /// The next entries from a place on, at most `limit` (1 to 1,000) of them.
+    ///
+    /// Where there is no inbox it is filled first. One round trip where there is one; one more as long as authors are being
+    /// merged.
+    pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
+        let (mut filled, mut healed) = (false, false);
+        loop {
+            let scroll =
+                Scroll { reader: self.reader, from, limit, name: rand::random(), lease: LEASE, idle: self.idle };
+            match self.store.run(&scroll, Traffic::Interactive, self.deadline).await? {
+                Inbox::New if !filled => {
+                    filled = true;
+                    let target = Target { reader: self.reader, name: scroll.name };
+                    let in_time = tokio::time::timeout(self.deadline.remaining(), self.builder.fill(target)).await;
+                    in_time.map_err(|_| StoreError::Deadline)?;
+                }
+                // Somebody else's, or given up: what the inbox does not have yet, timelines have.
+                Inbox::New | Inbox::Building => return self.below(from, None, Vec::new(), limit).await,
+                Inbox::Live { name, floor, merging, .. } if !merging.is_empty() && !healed => {
+                    healed = true;
+                    self.builder.heal(Target { reader: self.reader, name }, floor, merging, self.deadline).await?;
+                }
+                Inbox::Live { floor, merging, mut entries, .. } => {
+                    if !merging.is_empty() {
+                        let authors = merging.iter().map(|&(author, since)| (author, Some(since))).collect();
+                        let pulled = self.ask(authors, from, floor, limit, None).await?;
+                        entries.extend(pulled.entries);
+                        entries.sort_unstable_by(|one, other| other.cmp(one));
+                        entries.dedup();
+                        entries.truncate(limit);
+                    }
+                    metrics::counter!("socialgraph_feed_pages_total", "source" => "inbox").increment(1);
+                    return match floor {
+                        _ if entries.len() == limit => Ok(Stretch { entries, reach: Reach::More }),
+                        None => Ok(Stretch { entries, reach: Reach::End }),
+                        Some(floor) => self.below(from, Some(floor), entries, limit).await,
+                    };
+                }
+            }
+        }
+    }
+
+    /// Goes on below the floor, by the timelines of all who are in the feed.
+    async fn below(
+        &self,
+        from: Option<Place>,
+        floor: Option<FeedEntry>,
+        mut entries: Vec<FeedEntry>,
+        limit: usize,
+    ) -> Result<Stretch, StoreError> {
+        metrics::counter!("socialgraph_feed_pages_total", "source" => "timelines").increment(1);
+        let from = match (from, floor) {
+            (Some(from), Some(floor)) if from.is_passed_by(floor) => Some(Place::At(floor)),
+            (None, Some(floor)) => Some(Place::At(floor)),
+            (from, _) => from,
+        };
+        let authors = followed(self.store, self.reader, self.deadline).await?;
+        let found = self.ask(authors, from, None, limit - entries.len(), Some(self.until)).await?;
+        entries.extend(found.entries);
+        Ok(Stretch { entries, reach: found.reach })
+    }
+
+    async fn ask(
+        &self,
+        authors: Vec<(UserId, Option<model::Micros>)>,
+        from: Option<Place>,
+        floor: Option<FeedEntry>,
+        limit: usize,
+        until: Option<Instant>,
+    ) -> Result<super::timelines::Found, StoreError> {
+        let until = until.unwrap_or_else(|| self.deadline.instant());
+        let question = Question { reader: self.reader, authors, from, floor, limit, until };
+        question.ask(self.store, self.deadline).await
+    }
+}

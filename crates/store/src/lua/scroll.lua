@@ -1,0 +1,96 @@
+-- Reads an inbox: the entries after a place whose authors are still followed. Where there is no inbox, or the one that was being
+-- built was given up, makes an empty one that accepts pushes, for the caller to fill.
+--
+-- Keys:       inbox:<u>, feed:<u>, following:<u> of the reader u.
+-- Arguments:  the reader, the place to go on from, newest first: score (empty: from the newest) and member, which comes after
+--             what is read; the most entries, at most 1,000; a name for a new inbox; for how many milliseconds it is the
+--             caller's to fill; for how many milliseconds an inbox is kept that nobody reads.
+-- Returns:    'new': the caller is to fill the inbox; or 'building': somebody else is filling it; or 'live', the inbox's
+--             name, its floor (empty if it has everything), the authors that are being merged and the scores of their edges in
+--             turn, and members and scores in turn, newest first. Fewer entries than asked for: there are no more.
+-- Slot rule:  every key carries one partition's hash tag.
+-- Idempotent: yes.
+-- Cost:       O(log list * log ties + entries), at most the inbox's cap of entries and 1,000 authors being merged.
+
+local inbox, feed, following = KEYS[1], KEYS[2], KEYS[3]
+local reader, score, member, limit = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local name, lease, idle = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local MOST_MERGING = 1000
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local facts = redis.call('HMGET', feed, 'name', 'floor', 'building')
+local is_whole = facts[1] and redis.call('ZSCORE', inbox, '')
+local is_building = is_whole and facts[3]
+if is_building and tonumber(facts[3]) > now then return { 'building' } end
+
+local expires = string.format('%.0f', now + idle)
+local until_filled = string.format('%.0f', now + lease)
+if is_building then
+  redis.call('HSET', feed, 'name', name, 'building', until_filled)
+  return { 'new' }
+end
+if not is_whole or redis.call('HLEN', feed) > MOST_MERGING then
+  redis.call('UNLINK', inbox, feed)
+  redis.call('ZADD', inbox, 0, '')
+  redis.call('HSET', feed, 'name', name, 'floor', '', 'building', until_filled)
+  redis.call('PEXPIREAT', inbox, expires)
+  redis.call('PEXPIREAT', feed, expires)
+  return { 'new' }
+end
+if redis.call('PTTL', feed) < idle - idle / 32 then
+  redis.call('PEXPIREAT', inbox, expires)
+  redis.call('PEXPIREAT', feed, expires)
+end
+
+local merging = {}
+if redis.call('HLEN', feed) > 2 then
+  local all = redis.call('HGETALL', feed)
+  for field = 1, #all, 2 do
+    if all[field]:sub(1, 2) == 'm:' then
+      merging[#merging + 1] = all[field]:sub(3)
+      merging[#merging + 1] = all[field + 1]
+    end
+  end
+end
+
+-- The author's id, the last 8 bytes, in decimal: numbers here are exact to 2^53 only, so in two parts.
+local function author_of(entry)
+  local high, low = struct.unpack('>I4I4', entry, 9)
+  local units = high * 967296 + low
+  local millions = high * 4294 + math.floor(units / 1000000)
+  units = units % 1000000
+  return millions > 0 and string.format('%.0f%06.0f', millions, units) or string.format('%.0f', units)
+end
+
+local followed = { [reader] = true }
+local function learn(rows)
+  local unknown = {}
+  for row = 1, #rows, 2 do
+    local author = author_of(rows[row])
+    if followed[author] == nil then
+      followed[author] = false
+      unknown[#unknown + 1] = author
+    end
+  end
+  if #unknown == 0 then return end
+  local since = redis.call('ZMSCORE', following, unpack(unknown))
+  for at, author in ipairs(unknown) do followed[author] = since[at] and true end
+end
+
+local entries = {}
+local rank = (score == '' and redis.call('ZCARD', inbox) or count_before(inbox, score, member)) - 1
+while rank > 0 and #entries < 2 * limit do
+  -- Rank 0 is the sentinel.
+  local rows = redis.call('ZRANGE', inbox, math.max(1, rank - limit + 1), rank, 'WITHSCORES')
+  learn(rows)
+  for row = #rows - 1, 1, -2 do
+    if #entries == 2 * limit then break end
+    if followed[author_of(rows[row])] then
+      entries[#entries + 1] = rows[row]
+      entries[#entries + 1] = rows[row + 1]
+    end
+  end
+  rank = rank - limit
+end
+return { 'live', facts[1], facts[2], merging, entries }

@@ -1,0 +1,227 @@
+//! Inboxes: the top of a reader's feed, kept as a list.
+
+use std::time::Duration;
+
+use fred::types::Value;
+use keyspace::{Keyspace, SlotGroup};
+use model::{FeedEntry, Micros, UserId};
+
+use super::{Operation, Place};
+use crate::{StoreError, call::Call, script, value};
+
+/// Brings a post to inboxes of one partition. See `push.lua`.
+#[derive(Clone, Debug)]
+pub struct Push {
+    /// The post.
+    pub entry: FeedEntry,
+    /// 1 to 64 readers of one partition.
+    pub readers: Vec<UserId>,
+    /// Most entries of an inbox.
+    pub cap: u32,
+}
+
+/// What became of a [`Push`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Inboxes that have it now.
+    pub pushed: u64,
+    /// Readers without an inbox.
+    pub no_inbox: u64,
+    /// Inboxes that do not reach that far down.
+    pub below_floor: u64,
+}
+
+impl Operation for Push {
+    type Output = Pushed;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let names = self.readers.iter().flat_map(|&reader| [keys.inbox(reader), keys.feed(reader)]).collect();
+        let args = vec![self.cap.into(), micros(self.entry.at), value::of_bytes(&self.entry.member())];
+        Ok(Call::script(&script::PUSH, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Pushed, StoreError> {
+        let [pushed, no_inbox, below_floor] = value::array_of(answer)?;
+        Ok(Pushed {
+            pushed: value::number(&pushed)?,
+            no_inbox: value::number(&no_inbox)?,
+            below_floor: value::number(&below_floor)?,
+        })
+    }
+}
+
+/// Reads an inbox, and makes an empty one where there is none. See `scroll.lua`.
+#[derive(Clone, Debug)]
+pub struct Scroll {
+    /// Whose.
+    pub reader: UserId,
+    /// From where; `None`: from the newest.
+    pub from: Option<Place>,
+    /// Most entries, 1 to 1,000.
+    pub limit: usize,
+    /// The name of a new inbox, unlike any other's.
+    pub name: u64,
+    /// For how long it is the caller's to fill.
+    pub lease: Duration,
+    /// How long an inbox is kept that nobody reads.
+    pub idle: Duration,
+}
+
+/// The state of an inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inbox {
+    /// There was none, or it was given up; the caller is to fill it.
+    New,
+    /// Somebody else is filling it.
+    Building,
+    /// It is exact down to its floor, for all authors but those that are being merged.
+    Live {
+        /// Its name.
+        name: u64,
+        /// At this entry and below it has nothing; `None`: it has everything.
+        floor: Option<FeedEntry>,
+        /// The authors whose posts it may lack, each with the time of following.
+        merging: Vec<(UserId, Micros)>,
+        /// The entries, newest first; fewer than asked for: there are no more.
+        entries: Vec<FeedEntry>,
+    },
+}
+
+impl Operation for Scroll {
+    type Output = Inbox;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let reader = self.reader;
+        let group = SlotGroup::new(vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)])?;
+        let [score, member] = self.from.map_or_else(|| ["".into(), "".into()], Place::in_inbox);
+        let args = vec![
+            reader.get().into(),
+            score,
+            member,
+            (self.limit as i64).into(),
+            self.name.to_string().into(),
+            millis(self.lease),
+            millis(self.idle),
+        ];
+        Ok(Call::script(&script::SCROLL, group, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Inbox, StoreError> {
+        let mut parts = value::array(answer)?.into_iter();
+        let mut next = || parts.next().unwrap_or(Value::Null);
+        match value::text(&next())? {
+            "new" => Ok(Inbox::New),
+            "building" => Ok(Inbox::Building),
+            _live => Ok(Inbox::Live {
+                name: value::number(&next())?,
+                floor: floor(&next())?,
+                merging: value::pairs(next())?
+                    .into_iter()
+                    .map(|[author, since]| Ok((value::user(&author)?, value::score(&since)?)))
+                    .collect::<Result<_, StoreError>>()?,
+                entries: value::pairs(next())?
+                    .into_iter()
+                    .map(|[member, at]| entry(value::score(&at)?, value::bytes(&member)?))
+                    .collect::<Result<_, _>>()?,
+            }),
+        }
+    }
+}
+
+/// Merges entries of timelines into an inbox. See `merge.lua`.
+#[derive(Clone, Debug)]
+pub struct Merge {
+    /// Whose inbox.
+    pub reader: UserId,
+    /// The name of the inbox that the entries were read for.
+    pub name: u64,
+    /// Most entries of an inbox.
+    pub cap: u32,
+    /// At most 64 entries.
+    pub entries: Vec<FeedEntry>,
+    /// What is complete with these entries.
+    pub completes: Merging,
+}
+
+/// What is complete once entries are merged.
+#[derive(Clone, Debug, Default)]
+pub struct Merging {
+    /// The inbox is filled.
+    pub fills: bool,
+    /// At this entry and below the inbox is not complete.
+    pub floor: Option<FeedEntry>,
+    /// At most 64 authors whose posts the inbox may lack from now on, each with the time of following.
+    pub merging: Vec<(UserId, Micros)>,
+    /// At most 64 authors of whom the inbox has all posts now.
+    pub merged: Vec<(UserId, Micros)>,
+}
+
+impl Operation for Merge {
+    /// Whether the inbox is still that of this name. If not, nothing was done.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let reader = self.reader;
+        let group = SlotGroup::new(vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)])?;
+        let Merging { fills, floor, merging, merged } = &self.completes;
+        let [score, member] = match floor {
+            Some(floor) => [micros(floor.at), value::of_bytes(&floor.member())],
+            None => ["".into(), "".into()],
+        };
+        let mut args = vec![self.name.to_string().into(), self.cap.into(), score, member, i64::from(*fills).into()];
+        for authors in [merging, merged] {
+            args.push((authors.len() as i64).into());
+            args.extend(authors.iter().flat_map(|&(author, since)| [author.get().into(), micros(since)]));
+        }
+        args.extend(self.entries.iter().flat_map(|entry| [micros(entry.at), value::of_bytes(&entry.member())]));
+        Ok(Call::script(&script::MERGE, group, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Removes an author's posts from an inbox, unless the reader follows them. See `purge.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Purge {
+    /// Whose inbox.
+    pub reader: UserId,
+    /// Whose posts.
+    pub author: UserId,
+}
+
+impl Operation for Purge {
+    /// Whether there may be more to remove.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(vec![keys.inbox(self.reader), keys.following(self.reader)])?;
+        let args = vec![self.author.get().into(), value::of_bytes(&self.author.get().to_be_bytes())];
+        Ok(Call::script(&script::PURGE, group, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u64>(&answer)? == 64)
+    }
+}
+
+/// `<score> <member>`, or nothing.
+fn floor(value: &Value) -> Result<Option<FeedEntry>, StoreError> {
+    let bytes = value::bytes(value)?;
+    let Some(blank) = bytes.iter().position(|&byte| byte == b' ') else { return Ok(None) };
+    let score = str::from_utf8(&bytes[..blank]).map_err(|_| value::unexpected("a score", value))?;
+    entry(value::score_text(score)?, &bytes[blank + 1..]).map(Some)
+}
+
+fn entry(at: Micros, member: &[u8]) -> Result<FeedEntry, StoreError> {
+    FeedEntry::of_member(at, member).ok_or_else(|| StoreError::Refused(format!("no member of an inbox: {member:02x?}")))
+}
+
+fn micros(time: Micros) -> Value {
+    time.get().cast_signed().into()
+}
+
+fn millis(duration: Duration) -> Value {
+    (duration.as_millis() as i64).into()
+}

@@ -1,0 +1,313 @@
+//! Posts and the timelines of their authors.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use fred::types::Value;
+use keyspace::{Keyspace, SlotGroup};
+use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
+
+use super::{Operation, commit::version};
+use crate::{StoreError, call::Call, script, value};
+
+/// How long a request id is kept: 24 hours, in seconds.
+const REQUEST_KEPT_SECONDS: i64 = 24 * 3600;
+/// What the names of attributes begin with among the fields of a post.
+const ATTRIBUTE: char = '.';
+
+/// Commits a post. See `publish.lua`.
+#[derive(Clone, Debug)]
+pub struct Publish {
+    /// Who publishes.
+    pub author: UserId,
+    /// The post's id.
+    pub post: PostId,
+    /// Names the request; empty for none.
+    pub request_id: String,
+    /// When; `None` for now.
+    pub published_at: Option<Micros>,
+    /// Tells this content and these attributes from others.
+    pub fingerprint: u128,
+    /// The content.
+    pub content: Bytes,
+    /// The attributes.
+    pub attributes: BTreeMap<String, String>,
+    /// Most entries of an inbox.
+    pub inbox_cap: u32,
+    /// For how long the delivery to followers is the caller's to do.
+    pub patience: Duration,
+    /// The highest version seen of the author's partition.
+    pub seen: Version,
+}
+
+/// What became of a [`Publish`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PublishOutcome {
+    /// The post is new.
+    Created(Published),
+    /// The same post, or the post of the same request, was there.
+    Existing(Published),
+    /// The request id was used for another content.
+    RequestIdReused,
+    /// The post id was used for another content.
+    PostIdReused,
+    /// The time is too far in the future.
+    Future,
+}
+
+/// A post in its author's timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// The post's id.
+    pub post: PostId,
+    /// When it was published.
+    pub published_at: Micros,
+    /// The version of the change.
+    pub version: Version,
+    /// How many followers the author has. Without any, nothing is pending.
+    pub audience: u64,
+}
+
+impl Operation for Publish {
+    type Output = PublishOutcome;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (author, partition) = (self.author, keys.partition(self.author));
+        let mut names = vec![
+            keys.log(partition),
+            keys.pending(partition),
+            keys.clock(partition),
+            keys.posts(author),
+            keys.post(author, self.post),
+            keys.followers(author),
+            keys.inbox(author),
+            keys.feed(author),
+        ];
+        if !self.request_id.is_empty() {
+            names.push(keys.request(author, &self.request_id));
+        }
+        // Of the entry only the member is used, which has no time.
+        let entry = FeedEntry { at: Micros::MIN, post: self.post, author };
+        let mut args = vec![
+            version(self.seen),
+            author.get().into(),
+            self.post.get().into(),
+            value::of_bytes(&self.post.get().to_be_bytes()),
+            value::of_bytes(&entry.member()),
+            self.published_at.map_or(0, |at| at.get().cast_signed()).into(),
+            value::of_micros(MAX_CLOCK_SKEW),
+            format!("{:032x}", self.fingerprint).into(),
+            self.inbox_cap.into(),
+            REQUEST_KEPT_SECONDS.into(),
+            value::of_micros(self.patience),
+            "content".into(),
+            Value::Bytes(self.content.clone()),
+        ];
+        for (name, text) in &self.attributes {
+            args.extend([format!("{ATTRIBUTE}{name}").into(), text.as_str().into()]);
+        }
+        Ok(Call::script(&script::PUBLISH, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<PublishOutcome, StoreError> {
+        let [letter, version, published_at, audience, post] = value::array_of(answer)?;
+        let published = || {
+            Ok(Published {
+                post: post_id(&post)?,
+                published_at: value::score(&published_at)?,
+                version: Version(value::number(&version)?),
+                audience: value::number(&audience)?,
+            })
+        };
+        match value::text(&letter)? {
+            "c" => published().map(PublishOutcome::Created),
+            "e" => published().map(PublishOutcome::Existing),
+            "r" => Ok(PublishOutcome::RequestIdReused),
+            "p" => Ok(PublishOutcome::PostIdReused),
+            "f" => Ok(PublishOutcome::Future),
+            _ => Err(value::unexpected("an outcome", &letter)),
+        }
+    }
+}
+
+/// A post as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPost {
+    /// The content.
+    pub content: Bytes,
+    /// The attributes.
+    pub attributes: BTreeMap<String, String>,
+    /// When it was published.
+    pub published_at: Micros,
+}
+
+/// A post by its author and id, if it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct FetchPost {
+    /// Who published it.
+    pub author: UserId,
+    /// Its id.
+    pub post: PostId,
+}
+
+impl Operation for FetchPost {
+    type Output = Option<StoredPost>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("HGETALL", keys.post(self.author, self.post), [0_i64; 0]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<StoredPost>, StoreError> {
+        let fields = value::pairs(answer)?;
+        let mut post = StoredPost { content: Bytes::new(), attributes: BTreeMap::new(), published_at: Micros::MIN };
+        let is_there = !fields.is_empty();
+        for [name, field] in fields {
+            match value::text(&name)? {
+                "content" => post.content = value::into_bytes(field)?,
+                "published_at" => post.published_at = value::score(&field)?,
+                name => {
+                    if let Some(name) = name.strip_prefix(ATTRIBUTE) {
+                        post.attributes.insert(name.to_owned(), value::text(&field)?.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(is_there.then_some(post))
+    }
+}
+
+/// Whether a post is there.
+#[derive(Clone, Copy, Debug)]
+pub struct HasPost {
+    /// Who published it.
+    pub author: UserId,
+    /// Its id.
+    pub post: PostId,
+}
+
+impl Operation for HasPost {
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("EXISTS", keys.post(self.author, self.post), [0_i64; 0]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// How many posts an author has.
+#[derive(Clone, Copy, Debug)]
+pub struct CountPosts(pub UserId);
+
+impl Operation for CountPosts {
+    type Output = u64;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("ZCARD", keys.posts(self.0), [0_i64; 0]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<u64, StoreError> {
+        value::number(&answer)
+    }
+}
+
+/// A place from which a feed goes on, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Below an entry.
+    After(FeedEntry),
+    /// At an entry, which need not be there.
+    At(FeedEntry),
+}
+
+impl Place {
+    /// Whether an entry comes at this place or later.
+    pub fn is_passed_by(self, entry: FeedEntry) -> bool {
+        match self {
+            Self::After(after) => entry < after,
+            Self::At(at) => entry <= at,
+        }
+    }
+
+    /// Score and member of the place in an inbox: what is smaller comes later in the feed.
+    pub(super) fn in_inbox(self) -> [Value; 2] {
+        let (entry, is_after_entry) = match self {
+            Self::After(entry) => (entry, true),
+            Self::At(entry) => (entry, false),
+        };
+        self::place(entry.at, &entry.member(), is_after_entry)
+    }
+
+    /// The same in the timeline of an author.
+    fn in_timeline(self, author: UserId) -> [Value; 2] {
+        let (entry, is_after_post) = match self {
+            Self::After(entry) => (entry, author >= entry.author),
+            Self::At(entry) => (entry, author > entry.author),
+        };
+        self::place(entry.at, &entry.post.get().to_be_bytes(), is_after_post)
+    }
+}
+
+/// A member is below the same with a byte more.
+fn place(at: Micros, member: &[u8], exclusive: bool) -> [Value; 2] {
+    let mut member = member.to_vec();
+    if !exclusive {
+        member.push(0);
+    }
+    [at.get().cast_signed().into(), Value::Bytes(member.into())]
+}
+
+/// Reads an author's timeline, newest first. See `timeline.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeline {
+    /// Whose posts.
+    pub author: UserId,
+    /// From where; `None`: from the newest.
+    pub from: Option<Place>,
+    /// Most posts, 1 to 1,000.
+    pub limit: usize,
+    /// A reader, and since when they follow the author, to be found on the author's list of followers.
+    pub reader: Option<(UserId, Micros)>,
+}
+
+/// A part of a timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelinePart {
+    /// Whether the author's list of followers has the reader since that time.
+    pub is_listed: bool,
+    /// The posts, newest first; fewer than asked for at the end.
+    pub entries: Vec<FeedEntry>,
+}
+
+impl Operation for Timeline {
+    type Output = TimelinePart;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(vec![keys.posts(self.author), keys.followers(self.author)])?;
+        let [score, member] = self.from.map_or_else(|| ["".into(), "".into()], |from| from.in_timeline(self.author));
+        let (reader, since) = match self.reader {
+            Some((reader, since)) => (reader.get().into(), since.get().cast_signed().into()),
+            None => ("".into(), 0_i64.into()),
+        };
+        Ok(Call::script(&script::TIMELINE, group, vec![score, member, (self.limit as i64).into(), reader, since]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<TimelinePart, StoreError> {
+        let [is_listed, posts] = value::array_of(answer)?;
+        let entries = value::pairs(posts)?.into_iter().map(|[member, at]| {
+            let id = value::bytes(&member)?.try_into().map_err(|_| value::unexpected("8 bytes", &member))?;
+            let post = PostId::new(i64::from_be_bytes(id)).map_err(|_| value::unexpected("a post id", &member))?;
+            Ok(FeedEntry { at: value::score(&at)?, post, author: self.author })
+        });
+        Ok(TimelinePart {
+            is_listed: value::number::<u8>(&is_listed)? == 1,
+            entries: entries.collect::<Result<_, StoreError>>()?,
+        })
+    }
+}
+
+fn post_id(value: &Value) -> Result<PostId, StoreError> {
+    PostId::new(value::number(value)?).map_err(|_| value::unexpected("a post id", value))
+}
