@@ -6,9 +6,9 @@ use std::{
     },
 };
 
-use socialgraph::v1::{FeedItem, Post};
+use socialgraph::v1::Post;
 
-use crate::feeds::{Entry, Oracle};
+use crate::feeds::{Entry, Oracle, Scroll};
 
 /// What happened, and between which ticks of a clock that all share. Gives what a scroll beside writes must and may show.
 #[derive(Default)]
@@ -51,6 +51,8 @@ pub(super) struct Seen {
     pub(super) begun: u64,
     pub(super) done: u64,
     pub(super) entries: Vec<Entry>,
+    /// Whether it went on to the end of the feed.
+    pub(super) ended: bool,
 }
 
 impl Books {
@@ -98,8 +100,8 @@ impl Books {
         self.inner.lock().unwrap().settled = tick;
     }
 
-    pub(super) fn seen(&self, reader: i64, begun: u64, shown: &[FeedItem]) -> Seen {
-        Seen { reader, begun, done: self.tick(), entries: shown.iter().map(Entry::of_item).collect() }
+    pub(super) fn seen(&self, reader: i64, begun: u64, scroll: &Scroll) -> Seen {
+        Seen { reader, begun, done: self.tick(), entries: scroll.entries(), ended: scroll.ended }
     }
 
     /// Asserts that a scroll showed what was there all along, and nothing that was not there at all. Scrolls check by
@@ -138,10 +140,17 @@ impl Inner {
             let span = spans.iter().find(|span| span.from <= seen.begun && seen.done < span.to)?;
             Some((edge.1, span.perhaps_from.max(self.settled)))
         });
-        covering.chain([(seen.reader, seen.begun)]).flat_map(|(author, written_by)| {
+        covering.chain([(seen.reader, seen.begun)]).flat_map(move |(author, written_by)| {
             let posts = self.posts.range((author, 0)..=(author, i64::MAX)).map(|(_, written)| *written);
-            posts.filter(move |written| written.done <= written_by)
+            posts.filter(move |written| written.done <= written_by && seen.reached(written.entry))
         })
+    }
+}
+
+impl Seen {
+    /// Whether it went on as far as the place of a post.
+    fn reached(&self, entry: Entry) -> bool {
+        self.ended || self.entries.last().is_some_and(|last| *last <= entry)
     }
 }
 

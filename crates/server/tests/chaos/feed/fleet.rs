@@ -25,12 +25,14 @@ use crate::{
 };
 
 const DEADLINE: Duration = Duration::from_secs(5);
+/// What a dead server left is finished soon: a post after ten times the least age.
+const QUICK: [&str; 6] = ["--relay-interval", "100ms", "--relay-min-age", "100ms", "--relay-lease", "1s"];
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Servers over one Redis, of which some may be dead, and a client of theirs: each attempt of a call goes to the next.
-pub(super) struct Fleet {
+pub(super) struct Fleet<'a> {
     redis: Vec<SocketAddr>,
-    settings: Vec<&'static str>,
+    settings: Vec<&'a str>,
     servers: Mutex<Vec<Option<Process>>>,
     clients: Mutex<Vec<Client>>,
     turn: AtomicUsize,
@@ -38,11 +40,12 @@ pub(super) struct Fleet {
     pub(super) failures: AtomicU64,
 }
 
-impl Fleet {
-    pub(super) async fn start(redis: Vec<SocketAddr>, servers: usize, settings: &[&'static str]) -> Self {
+impl<'a> Fleet<'a> {
+    /// With these settings beside the usual ones.
+    pub(super) async fn start(redis: Vec<SocketAddr>, servers: usize, settings: &[&'a str]) -> Self {
         let this = Self {
             redis,
-            settings: settings.to_vec(),
+            settings: [&QUICK, settings].concat(),
             servers: Mutex::default(),
             clients: Mutex::default(),
             turn: AtomicUsize::new(0),
@@ -128,13 +131,18 @@ impl Fleet {
 
     /// Reads a whole feed.
     pub(super) async fn scroll(&self, user: i64, how: How) -> Vec<FeedItem> {
+        self.pages(user, how, usize::MAX).await.shown
+    }
+
+    /// Reads some pages of a feed.
+    pub(super) async fn pages(&self, user: i64, how: How, pages: usize) -> Scroll {
         let mut scroll = Scroll::new(user, how);
-        while !scroll.ended {
+        while !scroll.ended && scroll.pages < pages {
             let request = scroll.request();
             let answer = self.call(request, |mut c, r| async move { c.scroll_feed(r).await }).await;
             scroll.take(answer.expect("a page").message);
         }
-        scroll.shown
+        scroll
     }
 }
 

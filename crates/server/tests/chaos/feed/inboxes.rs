@@ -42,7 +42,6 @@ async fn on_all_nodes(cluster: &LocalCluster, command: &[&str]) -> Vec<usize> {
 pub(super) async fn expire(cluster: &LocalCluster, reader: i64) {
     let keys = Keyspace::new("sg", PartitionCount::DEFAULT).expect("the default");
     let user = UserId::new(reader).expect("an id");
-    let tag = keys.hash_tag(keys.partition(user));
-    let [inbox, feed] = ["inbox", "feed"].map(|kind| format!("sg:{{{tag}}}:{kind}:{reader}"));
+    let [inbox, feed] = [keys.inbox(user), keys.feed(user)].map(|key| key.to_string());
     cluster.cli(0, &["-c", "DEL", &inbox, &feed]).await.expect("delete");
 }

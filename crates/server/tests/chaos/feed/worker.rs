@@ -17,7 +17,7 @@ const TIES: i64 = 12;
 
 /// Writes for some users, one call after another: their follows and their posts are its own, so it knows what they must be.
 pub(super) struct Worker<'a> {
-    fleet: &'a Fleet,
+    fleet: &'a Fleet<'a>,
     books: &'a Books,
     random: StdRng,
     own: Vec<i64>,
@@ -36,7 +36,7 @@ pub(super) fn now() -> i64 {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(fleet: &'a Fleet, books: &'a Books, own: &[i64], everyone: &[i64], seed: u64) -> Self {
+    pub(super) fn new(fleet: &'a Fleet<'a>, books: &'a Books, own: &[i64], everyone: &[i64], seed: u64) -> Self {
         Self {
             fleet,
             books,
@@ -55,10 +55,10 @@ impl<'a> Worker<'a> {
         self.round_began = round_began;
         for _ in 0..operations {
             match self.random.random_range(0..100) {
-                0..25 => self.follow().await,
-                25..42 => self.unfollow().await,
-                42..52 => self.repeat().await,
-                52..57 => self.reuse().await,
+                0..27 => self.follow().await,
+                27..55 => self.unfollow().await,
+                55..65 => self.repeat().await,
+                65..70 => self.reuse().await,
                 _ => self.publish().await,
             }
             count();

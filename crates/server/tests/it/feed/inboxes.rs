@@ -4,8 +4,8 @@ use rand::{Rng, seq::IndexedRandom};
 use socialgraph::v1::{FeedCursor, FeedView, ScrollFeedRequest};
 
 use super::support::{
-    BEGIN, MILLISECOND, SECOND, becomes, expire_inbox, feed, inbox_len, key, lose, newest_first, page, post, post_at,
-    publish, publish_all, rest, scrolled,
+    BEGIN, MILLISECOND, SECOND, becomes, expire_inbox, feed, inbox_keys, inbox_len, lose, newest_first, page, post,
+    post_at, publish, publish_all, rest, scrolled,
 };
 use crate::{
     feeds::{By, Entry, How, Scroll},
@@ -194,10 +194,11 @@ async fn field_f21_a_lost_inbox_is_made_anew(place: Place) {
         live(&api).await;
         let mut expected = publish_all(&api, by_turns(40)).await;
         becomes(&api, ME, &expected).await;
-        for lost in [&["inbox", "feed"][..], &["inbox"], &["feed"]] {
+        let [inbox, facts] = &inbox_keys(&place, ME);
+        for lost in [&[inbox, facts][..], &[inbox], &[facts]] {
             for arrives_before_the_scroll in [true, false] {
-                for kind in lost {
-                    place.redis.command(&["DEL", &key(&place, kind, ME)]).await;
+                for key in lost {
+                    place.redis.command(&["DEL", key]).await;
                 }
                 if arrives_before_the_scroll {
                     expected.splice(0..0, publish_all(&api, AUTHORS.map(post)).await);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use model::UserId;
+use model::{PostId, UserId};
 use socialgraph::v1::PublishPostRequest;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -94,25 +94,29 @@ pub(crate) fn assert_reused<T: std::fmt::Debug>(answer: Result<T, Status>) {
     assert_eq!((status.code(), reason.as_deref()), (Code::AlreadyExists, Some("REQUEST_ID_REUSED")), "{status:?}");
 }
 
-/// A key of a user in Redis.
-pub(crate) fn key(place: &Place, kind: &str, user: i64) -> String {
+fn id(user: i64) -> UserId {
+    UserId::new(user).expect("an id")
+}
+
+/// The two keys of a user's inbox: its entries, and the facts of it.
+pub(crate) fn inbox_keys(place: &Place, user: i64) -> [String; 2] {
     let keys = place.keys();
-    let partition = keys.partition(UserId::new(user).expect("an id"));
-    format!("{}:{{{}}}:{kind}:{user}", place.name, keys.hash_tag(partition))
+    [keys.inbox(id(user)), keys.feed(id(user))].map(|key| key.to_string())
 }
 
 /// How many entries a user's inbox holds in Redis, its sentinel among them; 0 if there is none.
 pub(crate) async fn inbox_len(place: &Place, user: i64) -> usize {
-    place.redis.command(&["ZCARD", &key(place, "inbox", user)]).await.parse().expect("a number")
+    place.redis.command(&["ZCARD", &inbox_keys(place, user)[0]]).await.parse().expect("a number")
 }
 
-/// Removes a user's inbox with all that belongs to it, as its time to live does.
+/// Removes a user's inbox, as its time to live does.
 pub(crate) async fn expire_inbox(place: &Place, user: i64) {
-    place.redis.command(&["DEL", &key(place, "inbox", user), &key(place, "feed", user)]).await;
+    let [inbox, feed] = inbox_keys(place, user);
+    place.redis.command(&["DEL", &inbox, &feed]).await;
 }
 
 /// Removes a post past the service, so that its id dangles in timelines and inboxes.
 pub(crate) async fn lose(place: &Place, post: Entry) {
-    let key = format!("{}:{}", key(place, "post", post.author), post.post);
+    let key = place.keys().post(id(post.author), PostId::new(post.post).expect("an id")).to_string();
     assert_eq!(place.redis.command(&["DEL", &key]).await, "1", "{key}");
 }
