@@ -1,12 +1,13 @@
 //! The calls that are measured, and the data they ask about.
 
-use fred::types::Value;
+use fred::{bytes::Bytes, types::Value};
 use futures::stream;
 use model::UserId;
 use prost_types::Duration;
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowsRequest, FollowRequest, ImportEdgesRequest,
-    IsFollowingRequest, ListFollowersRequest, UnfollowRequest, social_graph_client::SocialGraphClient,
+    IsFollowingRequest, ListFollowersRequest, PublishPostRequest, ScrollFeedRequest, UnfollowRequest,
+    social_graph_client::SocialGraphClient,
 };
 use tonic::transport::Channel;
 
@@ -22,6 +23,19 @@ const LIST: i64 = 2_500;
 const SHARED: i64 = 600;
 const FOLLOWED: i64 = 5_000_000;
 const FANS: i64 = 6_000_000;
+
+/// Has 10 followers, with inboxes.
+pub(crate) const PUBLISHER: i64 = 4;
+const SUBSCRIBERS: i64 = 10;
+const FIRST_SUBSCRIBER: i64 = 3_000_000;
+/// Follows 10 authors.
+pub(crate) const FEW: i64 = 5;
+/// Follows 5,000 users, the same 10 authors among them.
+pub(crate) const MANY: i64 = 6;
+const AUTHORS: i64 = 10;
+const FIRST_AUTHOR: i64 = 4_000_000;
+/// Posts of each author.
+const POSTS: i64 = 20;
 
 /// Users who follow 10 others each.
 const READERS: i64 = 10_000;
@@ -44,11 +58,14 @@ pub(crate) enum Kind {
     ListFollowers,
     BatchGetCounts,
     CommonFollows,
+    PublishPost,
+    /// By the reader.
+    ScrollFeed(i64),
 }
 
 impl Kind {
     /// Unfollow comes after Follow, and ends what that made.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::IsFollowing,
         Self::Follow,
         Self::Unfollow,
@@ -56,6 +73,9 @@ impl Kind {
         Self::ListFollowers,
         Self::BatchGetCounts,
         Self::CommonFollows,
+        Self::PublishPost,
+        Self::ScrollFeed(FEW),
+        Self::ScrollFeed(MANY),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -67,6 +87,9 @@ impl Kind {
             Self::ListFollowers => "ListFollowers, page of 50",
             Self::BatchGetCounts => "BatchGetCounts of 50",
             Self::CommonFollows => "CommonFollows, 2,500 with 2,500",
+            Self::PublishPost => "PublishPost to 10 inboxes",
+            Self::ScrollFeed(FEW) => "ScrollFeed of 50, 10 followed",
+            Self::ScrollFeed(_) => "ScrollFeed of 50, 5,000 followed",
         }
     }
 
@@ -79,6 +102,8 @@ impl Kind {
             Self::ListFollowers => "ZRANGE of 51",
             Self::BatchGetCounts => "100 ZCARD at once",
             Self::CommonFollows => "ZRANGE, ZMSCORE of 2,500",
+            Self::PublishPost => "HSET, ZADD; ZRANGE; 10 ZADD",
+            Self::ScrollFeed(_) => "ZRANGE of 51; 51 EXISTS",
         }
     }
 
@@ -123,6 +148,14 @@ impl Kind {
                 let answer = graph.common_follows(request).await?.into_inner();
                 check(answer.complete && answer.total_count == SHARED, "common_follows")
             }
+            Self::PublishPost => {
+                let request = PublishPostRequest { author_id: PUBLISHER, content: content(), ..Default::default() };
+                check(graph.publish_post(request).await?.into_inner().audience == SUBSCRIBERS, "publish_post")
+            }
+            Self::ScrollFeed(reader) => {
+                let request = ScrollFeedRequest { user_id: reader, ..Default::default() };
+                check(graph.scroll_feed(request).await?.into_inner().items.len() == 50, "scroll_feed")
+            }
         }
     }
 }
@@ -136,15 +169,30 @@ fn check(right: bool, call: &'static str) -> Result<()> {
 pub(crate) async fn prepare(mut graph: SocialGraphClient<Channel>) -> Result<()> {
     let lists = (0..LIST).flat_map(|n| [(A, FOLLOWED + n), (B, FOLLOWED + LIST - SHARED + n), (FANS + n, C)]);
     let readers = (0..READERS).flat_map(|reader| (0..10).map(move |k| (FIRST_READER + reader, read(reader, k))));
-    let rows = lists.chain(readers).map(|(follower_id, followee_id)| ImportEdgesRequest {
-        follower_id,
-        followee_id,
-        followed_at: None,
-    });
+    let subscribers = (0..SUBSCRIBERS).map(|n| (FIRST_SUBSCRIBER + n, PUBLISHER));
+    let feeds = (0..AUTHORS).map(|n| (FEW, FIRST_AUTHOR + n)).chain((0..2 * LIST).map(|n| (MANY, FIRST_AUTHOR + n)));
+    let rows = lists
+        .chain(readers)
+        .chain(subscribers)
+        .chain(feeds)
+        .map(|(follower_id, followee_id)| ImportEdgesRequest { follower_id, followee_id, followed_at: None });
     let rows: Vec<_> = rows.collect();
     let sent = rows.len() as i64;
     let answer = graph.import_edges(stream::iter(rows)).await?.into_inner();
-    check(answer.created == sent, "import_edges")
+    check(answer.created == sent, "import_edges")?;
+    for reader in (0..SUBSCRIBERS).map(|n| FIRST_SUBSCRIBER + n).chain([FEW, MANY]) {
+        graph.scroll_feed(ScrollFeedRequest { user_id: reader, ..Default::default() }).await?;
+    }
+    for author_id in (0..POSTS).flat_map(|_| (0..AUTHORS).map(|n| FIRST_AUTHOR + n)) {
+        let request = PublishPostRequest { author_id, content: content(), ..Default::default() };
+        graph.publish_post(request).await?;
+    }
+    Ok(())
+}
+
+/// The content of a post.
+pub(crate) fn content() -> Bytes {
+    Bytes::from_static(&[b'x'; 280])
 }
 
 pub(crate) fn user(id: i64) -> Result<UserId> {

@@ -68,6 +68,7 @@ fn calls_a_turn(kind: Kind) -> (u64, u64) {
         Kind::Follow | Kind::Unfollow => (300, 3_000),
         Kind::BatchIsFollowing | Kind::ListFollowers => (200, 2_000),
         Kind::BatchGetCounts => (100, 600),
+        Kind::PublishPost | Kind::ScrollFeed(_) => (100, 800),
         Kind::CommonFollows => (40, 150),
     }
 }

@@ -5,6 +5,7 @@
 //! from 0. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
 
 mod calls;
+mod fan_out;
 mod graph;
 mod import;
 mod latency;
@@ -43,6 +44,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("calls") {
         latency::print().await?;
+    }
+    if wanted("fan-out") {
+        fan_out::print().await?;
     }
     if wanted("import") {
         import::print().await?;

@@ -1,6 +1,6 @@
 //! Plain fred, doing what a call needs at least: the same commands and scripts on the same data, and nothing around them.
 
-use std::{fs, net::SocketAddr, path::Path};
+use std::net::SocketAddr;
 
 use fred::{
     bytes::Bytes,
@@ -11,9 +11,9 @@ use fred::{
         config::{Config, ServerConfig},
     },
 };
-use futures::future::try_join_all;
+use futures::{FutureExt, future::try_join_all};
 use keyspace::{Key, Keyspace};
-use model::UserId;
+use model::{FeedEntry, Micros, PostId, UserId};
 
 use crate::{
     Result,
@@ -34,9 +34,9 @@ pub(crate) struct Raw {
 }
 
 /// The text of one of the service's scripts.
-pub(crate) fn script(name: &str) -> Result<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/lua");
-    Ok(fs::read_to_string(folder.join(format!("{name}.lua")))?)
+pub(crate) fn script(name: &str) -> Result<&'static str> {
+    let mut scripts = store::scripts();
+    Ok(scripts.find(|(known, _)| *known == name).map(|(_, text)| text).ok_or_else(|| format!("no script {name}"))?)
 }
 
 impl Raw {
@@ -46,7 +46,7 @@ impl Raw {
         let client = Builder::from_config(config).build()?;
         client.init().await?;
         let own = Keyspace::new("raw", keys.partitions())?;
-        let sha = |name| script(name).map(|text| fred::util::sha1_hash(&text));
+        let sha = |name| script(name).map(fred::util::sha1_hash);
         let raw = Self { client, keys, own, follow: sha("follow")?, unfollow: sha("unfollow")?, apply: sha("apply")? };
         Ok(raw)
     }
@@ -83,6 +83,8 @@ impl Raw {
                 try_join_all(keys.map(|key| self.command("ZCARD", key, Vec::new()))).await?;
             }
             Kind::CommonFollows => self.common_follows().await?,
+            Kind::PublishPost => self.publish(n).await?,
+            Kind::ScrollFeed(reader) => self.scroll(calls::user(reader)?).await?,
         }
         Ok(())
     }
@@ -95,10 +97,42 @@ impl Raw {
         Ok(())
     }
 
+    /// The post and its place in the timeline, the followers, their inboxes.
+    async fn publish(&self, n: u64) -> Result<()> {
+        let (author, post) = (calls::user(calls::PUBLISHER)?, PostId::new(1 + n as i64)?);
+        let now = Value::Integer(Micros::now().get().cast_signed());
+        let fields = ["content".into(), Value::Bytes(calls::content()), "published_at".into(), now.clone()];
+        let entry = FeedEntry { at: Micros::MIN, post, author }.member();
+        let member = |bytes: &[u8]| Value::Bytes(Bytes::copy_from_slice(bytes));
+        let post = self.command("HSET", self.own.post(author, post), fields.into());
+        let timeline = self.command("ZADD", self.own.posts(author), vec![now.clone(), member(&entry[..8])]);
+        try_join_all([post.boxed(), timeline.boxed()]).await?;
+        let followers =
+            self.command("ZRANGE", self.keys.followers(author), vec![0_i64.into(), (-1_i64).into()]).await?;
+        let followers = followers.into_array().into_iter().filter_map(|follower| follower.as_i64());
+        let inboxes = followers.map(calls::user).collect::<Result<Vec<_>>>()?;
+        let push = |reader| self.command("ZADD", self.own.inbox(reader), vec![now.clone(), member(&entry)]);
+        try_join_all(inboxes.into_iter().map(push)).await?;
+        Ok(())
+    }
+
+    /// A page of 51 of the inbox, and whether its posts are there.
+    async fn scroll(&self, reader: UserId) -> Result<()> {
+        let page = ["+inf", "(0", "BYSCORE", "REV", "LIMIT", "0", "51", "WITHSCORES"].map(Value::from);
+        let entries = self.command("ZRANGE", self.keys.inbox(reader), page.into()).await?.into_array();
+        let posts = entries.iter().step_by(2).filter_map(|member| {
+            let entry = FeedEntry::of_member(Micros::MIN, member.as_bytes()?)?;
+            Some(self.command("EXISTS", self.keys.post(entry.author, entry.post), Vec::new()))
+        });
+        try_join_all(posts).await?;
+        Ok(())
+    }
+
     /// A commit and an apply, as the service's scripts have them.
     async fn write(&self, sha: &str, sign: &str, follower: UserId, followee: UserId, args: Vec<Value>) -> Result<()> {
         let (own, home) = (&self.own, self.own.partition(follower));
-        let keys = vec![own.log(home), own.pending(home), own.clock(home), own.following(follower), own.left(follower)];
+        let mut keys = vec![own.log(home), own.pending(home), own.clock(home)];
+        keys.extend([own.following(follower), own.left(follower), own.feed(follower)]);
         let committed = self.evalsha(sha, keys, args).await?.into_array();
         let version = committed.into_iter().next().unwrap_or(Value::Null);
         let score = if sign == "+" { version.clone() } else { 0_i64.into() };

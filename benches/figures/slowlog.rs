@@ -1,6 +1,6 @@
 //! What took Redis long.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
 use fred::types::Value;
 
@@ -13,7 +13,7 @@ pub(crate) const MOST: usize = 10_000;
 
 /// Prints what all nodes logged as slow, and what scripts took on average.
 pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
-    let scripts = scripts()?;
+    let scripts = scripts();
     let mut slow: BTreeMap<String, (usize, u64)> = BTreeMap::new();
     for entries in nodes.all("SLOWLOG", &["GET", &MOST.to_string()]).await? {
         for entry in entries.into_array() {
@@ -47,21 +47,15 @@ pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
 }
 
 /// The names of the service's scripts by their hashes.
-fn scripts() -> Result<BTreeMap<String, String>> {
-    let mut names = BTreeMap::new();
-    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/lua"))? {
-        let path = file?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        names.insert(fred::util::sha1_hash(&fs::read_to_string(&path)?), name);
-    }
-    Ok(names)
+fn scripts() -> BTreeMap<String, &'static str> {
+    store::scripts().map(|(name, text)| (fred::util::sha1_hash(text), name)).collect()
 }
 
-fn name_of(command: Vec<Value>, scripts: &BTreeMap<String, String>) -> String {
+fn name_of(command: Vec<Value>, scripts: &BTreeMap<String, &str>) -> String {
     let words: Vec<String> = command.iter().take(2).filter_map(|word| word.as_string()).collect();
     match &words[..] {
         [verb, sha] if verb.eq_ignore_ascii_case("evalsha") => {
-            format!("script {}", scripts.get(sha).map_or("unknown", String::as_str))
+            format!("script {}", scripts.get(sha).unwrap_or(&"unknown"))
         }
         [verb, ..] => verb.to_uppercase(),
         [] => "unknown".to_owned(),

@@ -83,7 +83,7 @@ impl Stage {
         readiness.ready().await;
         let channel = Endpoint::from_shared(endpoint.clone())?.tcp_nodelay(true).connect().await?;
         for name in ["follow", "unfollow", "apply"] {
-            nodes.all("SCRIPT", &["LOAD", &raw::script(name)?]).await?;
+            nodes.all("SCRIPT", &["LOAD", raw::script(name)?]).await?;
         }
         let raw = Raw::connect(addresses, keys).await?;
         Ok(Self { endpoint, graph: SocialGraphClient::new(channel), raw, nodes, tasks, shutdown, cluster })

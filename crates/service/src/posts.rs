@@ -59,8 +59,9 @@ pub struct Published {
     pub consistency_token: String,
 }
 
-/// How long a call waits for its fan-out, which goes on behind otherwise.
+/// How long a call waits for a small audience, and what that is. The fan-out goes on behind otherwise.
 const FAN_OUT_WAIT: Duration = Duration::from_millis(250);
+const SMALL_AUDIENCE: u64 = 1_000;
 /// How often an id is made anew because the author has a post with the same.
 const MADE_ID_ATTEMPTS: usize = 8;
 
@@ -104,11 +105,14 @@ impl Graph {
         Err(ServiceError::Internal("no id for a post".to_owned()))
     }
 
-    /// Brings a post to the followers' inboxes, and waits a little for that.
+    /// Brings a post to the followers' inboxes, and waits a little for that if they are few.
     async fn fan_out(&self, partition: Partition, published: &store::ops::Published, author: UserId) {
-        if published.audience > 0 {
-            let entry = FeedEntry { at: published.published_at, post: published.post, author };
-            let ended = self.inner.fan_out.start(partition, published.version, entry);
+        if published.audience == 0 {
+            return;
+        }
+        let entry = FeedEntry { at: published.published_at, post: published.post, author };
+        let ended = self.inner.fan_out.start(partition, published.version, entry);
+        if published.audience <= SMALL_AUDIENCE {
             let _goes_on_behind = timeout(FAN_OUT_WAIT, ended).await;
         }
     }

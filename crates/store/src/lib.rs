@@ -15,4 +15,5 @@ mod value;
 pub use config::{Mode, StoreConfig};
 pub use error::StoreError;
 pub use ops::Operation;
+pub use script::scripts;
 pub use store::{Store, Traffic};

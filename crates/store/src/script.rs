@@ -27,7 +27,6 @@ macro_rules! scripts {
             concat!($($(include_str!(concat!("lua/lib/", $library, ".lua")),)*)? include_str!(concat!("lua/", $file, ".lua"))),
         );)*
 
-        #[cfg(test)]
         static ALL: &[&Script] = &[$(&$name),*];
     };
 }
@@ -47,6 +46,11 @@ scripts! {
     TIMELINE: "timeline" with "order",
     TRIM: "trim",
     UNFOLLOW: "unfollow",
+}
+
+/// The name and the text of every script, for tools that look into Redis.
+pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALL.iter().map(|script| (script.name, script.source))
 }
 
 #[cfg(test)]

@@ -34,10 +34,12 @@ pub(crate) fn of_micros(duration: Duration) -> Value {
 }
 
 pub(crate) fn into_bytes(value: Value) -> Result<Bytes, StoreError> {
-    match value {
-        Value::Bytes(bytes) => Ok(bytes),
-        Value::String(text) => Ok(text.into_inner()),
-        other => Err(unexpected("bytes", &other)),
+    if let Value::Bytes(bytes) = value {
+        Ok(bytes)
+    } else if let Value::String(text) = value {
+        Ok(text.into_inner())
+    } else {
+        Err(unexpected("bytes", &value))
     }
 }
 

@@ -15,14 +15,16 @@ use super::{convert::timestamp, fields::Fields};
 /// The post that a request is to publish.
 pub(super) fn new_post(request: PublishPostRequest) -> Result<NewPost, Status> {
     let mut fields = Fields::default();
+    let author = fields.user("author_id", request.author_id);
     check_size(&mut fields, &request);
     check_attributes(&mut fields, &request.attributes);
+    let published_at = request.published_at.map(|at| fields.time("published_at", at, Micros::MIN));
     check_request_id(&mut fields, &request.request_id);
     let post = NewPost {
-        author: fields.user("author_id", request.author_id),
+        author,
         content: request.content,
         attributes: request.attributes.into_iter().collect(),
-        published_at: request.published_at.map(|at| fields.time("published_at", at, Micros::MIN)),
+        published_at,
         request_id: request.request_id,
         post_id: post_id(&mut fields, request.post_id),
     };

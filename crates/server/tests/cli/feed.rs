@@ -165,9 +165,9 @@ async fn all_pages_of_a_feed_begin_at_the_cursor_and_go_on_by_token() {
     let ids = json["items"].as_array().unwrap().iter().map(|item| item["postId"].as_str().unwrap().parse().unwrap());
     assert_eq!(ids.collect::<Vec<i64>>(), (1..=ENTRIES).collect::<Vec<_>>());
     assert_eq!((&json["endOfFeed"], &json["nextPageToken"]), (&json!(true), &json!("")));
-    let starts = fake.calls().into_iter().map(|call| match call {
-        Call::Scroll(request) => (request.page_token, request.cursor),
-        other => panic!("{other:?}"),
+    let starts = fake.calls().into_iter().map(|call| {
+        let Call::Scroll(request) = call else { panic!("{call:?}") };
+        (request.page_token, request.cursor)
     });
     let first = (String::new(), Some(FeedCursor { max_time_ms: 5, offset: 1 }));
     assert_eq!(starts.collect::<Vec<_>>(), [first, ("500".to_owned(), None), ("1000".to_owned(), None)]);

@@ -75,10 +75,9 @@ fn scroll(name: u64, lease: Duration) -> Scroll {
 }
 
 async fn live(world: &World) -> (u64, Option<FeedEntry>, Vec<(UserId, Micros)>, Vec<FeedEntry>) {
-    match world.run(scroll(0, Duration::ZERO)).await {
-        Inbox::Live { name, floor, merging, entries } => (name, floor, merging, entries),
-        other => panic!("an inbox that is {other:?}"),
-    }
+    let inbox = world.run(scroll(0, Duration::ZERO)).await;
+    let Inbox::Live { name, floor, merging, entries } = inbox else { panic!("an inbox that is {inbox:?}") };
+    (name, floor, merging, entries)
 }
 
 async fn is_following_since(world: &World, edge: Edge) -> Micros {
@@ -98,6 +97,26 @@ fn posts_of_oneself_and_of_those_followed_newest_first() {
         assert_feed(&graph, READER, all.clone()).await;
         all.push(publish(&graph, AUTHOR).await);
         assert_feed(&graph, READER, all).await;
+    });
+}
+
+#[test]
+fn ids_of_every_size() {
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        let authors = [999_999, 1_000_000, 1 << 32, (1 << 53) + 1, 4_294_967_295_999_999, i64::MAX - 1, i64::MAX];
+        assert_feed(&graph, READER, vec![]).await;
+        let mut posts = Vec::new();
+        for author in authors {
+            follow(&graph, edge(READER, author)).await;
+            posts.push(publish(&graph, author).await);
+        }
+        assert_feed(&graph, READER, posts.clone()).await;
+        for post in posts.clone() {
+            unfollow(&graph, edge(READER, post.author.get())).await;
+            posts.retain(|other| other.author != post.author);
+            assert_feed(&graph, READER, posts.clone()).await;
+        }
     });
 }
 
@@ -273,7 +292,8 @@ fn field_f37_trims_against_pushes_and_merges() {
         };
         let (posts, ()) = futures::join!(join_all(rounds), scrolls);
         let inbox = world.store.keys().inbox(user(READER));
-        assert_eq!(world.redis("ZCARD", &inbox, &[]).await, "11");
+        let held = async || world.redis("ZCARD", &inbox, &[]).await.parse::<u32>().unwrap() - 1;
+        assert!((9..=10).contains(&held().await));
         let (_, floor, _, entries) = live(world).await;
         assert!(entries.iter().all(|&entry| floor.is_none_or(|floor| entry > floor)));
         assert_feed(&graph, READER, posts.concat()).await;
@@ -285,7 +305,7 @@ fn field_f37_trims_against_pushes_and_merges() {
         }
         follow(&graph, edge(READER, 6)).await;
         assert_feed(&graph, READER, all).await;
-        assert_eq!(world.redis("ZCARD", &inbox, &[]).await, "11");
+        assert!((9..=10).contains(&held().await));
     });
 }
 
