@@ -26,7 +26,8 @@ use crate::{
 
 const DEADLINE: Duration = Duration::from_secs(5);
 /// What a dead server left is finished soon: a post after ten times the least age.
-const QUICK: [&str; 6] = ["--relay-interval", "100ms", "--relay-min-age", "100ms", "--relay-lease", "1s"];
+const QUICK: [&str; 8] =
+    ["--relay-interval", "100ms", "--relay-min-age", "100ms", "--relay-lease", "1s", "--server-drain-delay", "0s"];
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Servers over one Redis, of which some may be dead, and a client of theirs: each attempt of a call goes to the next.
@@ -69,7 +70,13 @@ impl<'a> Fleet<'a> {
         killed.expect("it runs").kill().await;
     }
 
-    /// Starts a killed one again.
+    /// SIGTERM, and its end in order.
+    pub(super) async fn terminate(&self, server: usize) {
+        let stopped = self.servers.lock().unwrap()[server].take();
+        stopped.expect("it runs").stop().await;
+    }
+
+    /// Starts one again that has ended.
     pub(super) async fn restart(&self, server: usize) {
         let started = self.serve().await;
         self.clients.lock().unwrap()[server] = client(started.grpc);

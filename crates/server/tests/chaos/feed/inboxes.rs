@@ -26,16 +26,35 @@ pub(super) async fn largest(cluster: &LocalCluster) -> usize {
 
 /// How many inboxes hold a post.
 pub(super) async fn holding(cluster: &LocalCluster, post: i64, author: i64) -> usize {
-    on_all_nodes(cluster, &["EVAL", HOLDING, "0", &format!("{post:016x}{author:016x}")]).await.into_iter().sum()
+    let mut holding = 0;
+    for node in 0..PRIMARIES {
+        holding += holding_at(cluster, node, post, author).await;
+    }
+    holding
+}
+
+/// How many inboxes of a node hold a post.
+pub(super) async fn holding_at(cluster: &LocalCluster, node: usize, post: i64, author: i64) -> usize {
+    on_node(cluster, node, &["EVAL", HOLDING, "0", &format!("{post:016x}{author:016x}")]).await
 }
 
 async fn on_all_nodes(cluster: &LocalCluster, command: &[&str]) -> Vec<usize> {
     let mut replies = Vec::new();
     for node in 0..PRIMARIES {
-        let reply = cluster.cli(node, command).await.expect("a reply");
-        replies.push(reply.parse().unwrap_or_else(|_| panic!("not a number: {reply}")));
+        replies.push(on_node(cluster, node, command).await);
     }
     replies
+}
+
+async fn on_node(cluster: &LocalCluster, node: usize, command: &[&str]) -> usize {
+    let reply = cluster.cli(node, command).await.expect("a reply");
+    reply.parse().unwrap_or_else(|_| panic!("not a number: {reply}"))
+}
+
+/// The node that has an author's posts.
+pub(super) async fn node_of(cluster: &LocalCluster, author: i64) -> usize {
+    let command = ["EVAL", "return #redis.call('KEYS', ARGV[1])", "0", &format!("sg:*:posts:{author}")];
+    on_all_nodes(cluster, &command).await.iter().position(|found| *found > 0).expect("an author with posts")
 }
 
 /// Removes an inbox as its time to live does.

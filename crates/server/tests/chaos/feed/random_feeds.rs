@@ -13,6 +13,8 @@ use futures::{
 use localcluster::LocalCluster;
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom, seq::SliceRandom};
 
+use tokio::time::sleep;
+
 use super::{
     books::{Books, Seen},
     fleet::Fleet,
@@ -22,6 +24,7 @@ use super::{
 use crate::{
     feeds::{How, Oracle},
     support::{
+        LIMIT,
         redis::{self, PRIMARIES},
         seed, turn, until,
     },
@@ -30,7 +33,7 @@ use crate::{
 const WORKERS: usize = 8;
 /// Of each worker.
 const USERS: usize = 5;
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 14;
 /// In all.
 const OPERATIONS: usize = 10_000;
 /// Who scrolls beside the writes.
@@ -44,8 +47,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     None,
-    /// SIGKILL of a server, and a new start.
+    /// SIGKILL of a server amid the filling of inboxes, and a new start.
     KillServer,
+    /// SIGKILL of a primary, and a new start on its data.
+    KillPrimary,
+    /// SIGSTOP of a primary for a while.
+    PausePrimary,
     /// SCRIPT FLUSH everywhere.
     FlushScripts,
     /// CLIENT KILL of all connections to one primary.
@@ -54,8 +61,22 @@ enum Fault {
     ExpireInboxes,
 }
 
-const FAULTS: [Fault; 5] =
-    [Fault::None, Fault::KillServer, Fault::FlushScripts, Fault::CutConnections, Fault::ExpireInboxes];
+const FAULTS: [Fault; 7] = [
+    Fault::None,
+    Fault::KillServer,
+    Fault::KillPrimary,
+    Fault::PausePrimary,
+    Fault::FlushScripts,
+    Fault::CutConnections,
+    Fault::ExpireInboxes,
+];
+
+impl Fault {
+    /// Whether answers of Redis are lost.
+    fn cuts_redis_off(self) -> bool {
+        matches!(self, Self::KillPrimary | Self::PausePrimary | Self::CutConnections)
+    }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_posts_and_follows_under_faults_agree_with_the_oracle() {
@@ -104,10 +125,12 @@ impl Run<'_> {
         let seen = self.write(fault, workers, random).await;
         let written = self.books.tick();
         redis::quiescent(&self.cluster.addresses()).await;
-        let mut in_doubt = 0;
+        let (mut in_doubt, mut denials) = (0, 0);
         for worker in workers {
             in_doubt += worker.resolve().await;
+            denials += std::mem::take(&mut worker.denials);
         }
+        assert!(denials == 0 || fault.cuts_redis_off(), "{denials} new posts were denied to be new");
         let settled = Instant::now();
         let oracle = self.books.oracle();
         let reads = self.everyone.iter().map(|reader| (*reader, How::any(random), How::any(random)));
@@ -123,7 +146,7 @@ impl Run<'_> {
         assert!(largest <= self.cap + 1, "an inbox of {largest} entries, its cap is {}", self.cap);
         let items: usize = self.everyone.iter().map(|reader| oracle.feed(*reader).len()).sum();
         println!(
-            "round {round}, {fault:?}: {} scrolls beside writes, {in_doubt} posts in doubt, {items} items in feeds; {:?}, {:?}",
+            "round {round}, {fault:?}: {} scrolls beside writes, {in_doubt} posts in doubt, {denials} denied, {items} items in feeds; {:?}, {:?}",
             seen.len(),
             settled - begun,
             settled.elapsed()
@@ -169,6 +192,7 @@ impl Run<'_> {
         match fault {
             Fault::None => {}
             Fault::KillServer => {
+                self.expire_inboxes(random).await;
                 let server = random.random_range(0..2);
                 self.fleet.kill(server).await;
                 self.fleet.restart(server).await;
@@ -182,11 +206,28 @@ impl Run<'_> {
                 let node = random.random_range(0..PRIMARIES);
                 self.cluster.cli(node, &["CLIENT", "KILL", "TYPE", "normal"]).await.expect("cut");
             }
-            Fault::ExpireInboxes => {
-                for reader in self.everyone.choose_multiple(random, 15) {
-                    inboxes::expire(self.cluster, *reader).await;
-                }
+            Fault::KillPrimary => {
+                let failures = self.fleet.failures.load(Ordering::Relaxed);
+                let node = random.random_range(0..PRIMARIES);
+                self.cluster.kill(node).await.expect("kill");
+                until("calls fail", async || self.fleet.failures.load(Ordering::Relaxed) > failures).await;
+                self.cluster.restart(node).await.expect("restart");
+                self.cluster.settle(LIMIT).await.expect("healthy again");
             }
+            Fault::PausePrimary => {
+                let node = random.random_range(0..PRIMARIES);
+                self.cluster.pause(node).await.expect("pause");
+                // The fault itself: it lasts this long.
+                sleep(Duration::from_millis(random.random_range(100..1_500))).await;
+                self.cluster.resume(node).await.expect("resume");
+            }
+            Fault::ExpireInboxes => self.expire_inboxes(random).await,
+        }
+    }
+
+    async fn expire_inboxes(&self, random: &mut StdRng) {
+        for reader in self.everyone.choose_multiple(random, 15) {
+            inboxes::expire(self.cluster, *reader).await;
         }
     }
 

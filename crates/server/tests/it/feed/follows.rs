@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join;
 use rand::{Rng, seq::IndexedRandom};
+use socialgraph::v1::{FeedPolicy, UnfollowRequest};
 
 use super::support::{
     BEGIN, SECOND, becomes, expire_inbox, feed, inbox_len, newest_first, post, post_at, publish, publish_all, scrolled,
@@ -227,6 +228,57 @@ async fn many_posts_come_and_go_at_once(place: Place) {
     assert_eq!(scrolled(&api, ME, how).await.entries(), of_first);
 }
 
+/// Fewer than a scroll merges at a time, more, and more than an inbox notes.
+async fn imports_of_any_size_show_older_posts_at_once(place: Place) {
+    for follows in [60, 300, 1_500] {
+        let place = place.another().await;
+        let api = place.serve(&SMALL).await;
+        assert_eq!(feed(&api, ME).await, []);
+        let authors = (0..60).map(|number| 2_000 + number * follows / 60);
+        let requests =
+            authors.flat_map(|author| [post_at(author, BEGIN + author % 7), post_at(author, BEGIN + author)]);
+        let mut all = publish_all(&api, requests).await;
+        api.import((2_000..2_000 + follows).map(|author| row(ME, author)).collect()).await;
+        assert_eq!(feed(&api, ME).await, all, "{follows} follows");
+        all.insert(0, publish(&api, post(2_000)).await);
+        becomes(&api, ME, &all).await;
+    }
+}
+
+async fn each_policy_of_an_unfollow_hides(place: Place) {
+    let api = place.serve(&[]).await;
+    let all = posts(&api, 20).await;
+    for policy in [FeedPolicy::Unspecified, FeedPolicy::Hide, FeedPolicy::Purge] {
+        api.follow(ME, 1).await;
+        assert_eq!(feed(&api, ME).await, of(&all, &[1]));
+        let request = UnfollowRequest { follower_id: ME, followee_id: 1, feed_policy: policy.into() };
+        assert!(api.social().unfollow(request).await.unwrap().into_inner().removed);
+        assert_eq!(feed(&api, ME).await, of(&all, &[]), "{policy:?}");
+    }
+}
+
+/// More followers than a fan-out takes in at a time; some of them read, at both ends of the list and in its middle.
+async fn a_post_reaches_all_of_a_large_audience(place: Place) {
+    const AUDIENCE: i64 = 17_000;
+    let api = place.serve(&[]).await;
+    let reader = |number: i64| 100_000 + number;
+    let rows = (0..AUDIENCE).map(|number| row_at(reader(number), 1, BEGIN + number)).collect();
+    assert_eq!(api.import(rows).await.created, AUDIENCE);
+    let readers: Vec<_> =
+        (0..AUDIENCE).filter(|number| number % 998 < 2 || AUDIENCE - number <= 2).map(reader).collect();
+    for reader in &readers {
+        assert_eq!(feed(&api, *reader).await, []);
+    }
+    let answer = api.publish_with(post(1)).await;
+    assert_eq!(answer.audience, AUDIENCE);
+    let entry = Entry::of_post(&answer.post.unwrap());
+    for reader in readers {
+        becomes(&api, reader, &[entry]).await;
+        // It was brought there, and not fetched from the author.
+        assert_eq!(inbox_len(&place, reader).await, 2);
+    }
+}
+
 /// A post whose author is followed by the reader only, and one whose author is followed by everybody.
 async fn a_post_reaches_exactly_the_followers(place: Place) {
     let api = place.serve(&[]).await;
@@ -261,4 +313,7 @@ on_both_backends!(
     field_f29_a_late_purge_takes_nothing_of_a_new_follow,
     many_posts_come_and_go_at_once,
     a_post_reaches_exactly_the_followers,
+    a_post_reaches_all_of_a_large_audience,
+    each_policy_of_an_unfollow_hides,
+    imports_of_any_size_show_older_posts_at_once,
 );

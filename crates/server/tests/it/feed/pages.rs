@@ -150,24 +150,26 @@ async fn a_page_of_large_posts_ends_early_and_the_next_goes_on(place: Place) {
     assert_eq!(scrolled(&api, ME, How::pages(500)).await.pages, 1);
 }
 
-/// Where one page of IDs is followed by one of posts.
-async fn a_cursor_leads_from_one_view_to_the_other(place: Place) {
+async fn size_and_view_may_change_between_pages(place: Place) {
     let api = place.serve(&[]).await;
     let published = posts(&api, 40).await;
     let views = [FeedView::Full, FeedView::Ids, FeedView::Unspecified];
-    let (mut shown, mut cursor) = (Vec::new(), None);
-    for number in 0.. {
-        let view = views[number % 3];
-        let request = ScrollFeedRequest { user_id: ME, page_size: 7, cursor, view: view.into(), ..Default::default() };
-        let page = api.scroll(request).await;
-        assert!(page.items.iter().all(|item| item.post.is_some() == (view == FeedView::Full)));
-        shown.extend(page.items.iter().map(Entry::of_item));
-        cursor = page.next_cursor;
-        if page.end_of_feed {
-            break;
+    for by_cursor in [true, false] {
+        let (mut shown, mut request) = (Vec::new(), ScrollFeedRequest { user_id: ME, ..Default::default() });
+        for number in 0.. {
+            let view = views[number % 3];
+            (request.view, request.page_size) = (view.into(), number as i32 + 3);
+            let page = api.scroll(request.clone()).await;
+            assert!(page.items.iter().all(|item| item.post.is_some() == (view == FeedView::Full)));
+            shown.extend(page.items.iter().map(Entry::of_item));
+            if page.end_of_feed {
+                break;
+            }
+            request.cursor = page.next_cursor.filter(|_| by_cursor);
+            request.page_token = if by_cursor { String::new() } else { page.next_page_token };
         }
+        assert_eq!(shown, published, "by cursor: {by_cursor}");
     }
-    assert_eq!(shown, published);
 }
 
 /// Several scrolls of one feed at once are strangers to each other.
@@ -194,6 +196,6 @@ on_both_backends!(
     a_cursor_counts_all_posts_of_its_millisecond,
     a_cursor_may_be_of_a_clients_own_making,
     a_page_of_large_posts_ends_early_and_the_next_goes_on,
-    a_cursor_leads_from_one_view_to_the_other,
+    size_and_view_may_change_between_pages,
     scrolls_side_by_side_do_not_disturb_each_other,
 );

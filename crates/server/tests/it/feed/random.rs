@@ -1,5 +1,8 @@
 //! Random calls, one after another, and feeds by brute force.
 
+use std::sync::Mutex;
+
+use futures::{StreamExt, stream};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use socialgraph::v1::{Post, PublishPostRequest};
 
@@ -131,4 +134,62 @@ async fn random_calls_agree_with_the_oracle(place: Place) {
     }
 }
 
-on_both_backends!(random_calls_agree_with_the_oracle);
+/// One of the calls of a storm.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Follow(i64, i64),
+    Unfollow(i64, i64),
+    Publish(i64, i64),
+    Scroll(i64),
+    Expire(i64),
+}
+
+fn call(random: &mut StdRng) -> Call {
+    let user = random.random_range(1..=USERS);
+    let other = (user + random.random_range(1..USERS) - 1) % USERS + 1;
+    match random.random_range(0..20) {
+        0..6 => Call::Follow(user, other),
+        6..11 => Call::Unfollow(user, other),
+        11..15 => Call::Publish(user, BEGIN + random.random_range(0..50) * MILLISECOND / 5),
+        15..19 => Call::Scroll(user),
+        _ => Call::Expire(user),
+    }
+}
+
+/// Many callers at once, on the same few users: nobody knows who follows whom in the end. But feeds are those of the lists.
+async fn after_a_storm_feeds_are_those_of_the_lists(place: Place) {
+    let mut random = seeded();
+    let settings = [("feed.inbox-cap", "10")];
+    let servers = [place.serve(&settings).await, place.serve(&settings).await];
+    let published = Mutex::new(Oracle::default());
+    for round in 0..4 {
+        let calls: Vec<_> = (0..700).map(|number| (number % 2, call(&mut random))).collect();
+        stream::iter(calls)
+            .for_each_concurrent(32, async |(server, call)| {
+                let api = &servers[server];
+                match call {
+                    Call::Follow(user, other) => drop(api.follow(user, other).await),
+                    Call::Unfollow(user, other) => drop(api.unfollow(user, other).await),
+                    Call::Scroll(user) => drop(scrolled(api, user, How::pages(20).beside_writes()).await),
+                    Call::Expire(user) => expire_inbox(&place, user).await,
+                    Call::Publish(author, at) => {
+                        let post = api.publish_with(post_at(author, at)).await.post.expect("a post");
+                        published.lock().unwrap().publish(post);
+                    }
+                }
+            })
+            .await;
+        place.settled().await;
+        let mut oracle = published.lock().unwrap().clone();
+        for user in 1..=USERS {
+            let followed = servers[0].following(user).await;
+            followed.iter().for_each(|(followee, _)| oracle.follow(user, *followee));
+        }
+        for user in 1..=USERS {
+            let shown = scrolled(&servers[round % 2], user, How::any(&mut random)).await.shown;
+            assert_eq!(oracle.fault(user, &shown), None, "round {round}");
+        }
+    }
+}
+
+on_both_backends!(random_calls_agree_with_the_oracle, after_a_storm_feeds_are_those_of_the_lists);
