@@ -119,6 +119,17 @@ async fn the_same_again_gives_the_same_post(place: Place) {
     becomes(&api, 1, &newest_first(expected)).await;
 }
 
+/// How many followers there were, not how many there are.
+async fn a_repeat_tells_the_audience_of_the_first_time(place: Place) {
+    let api = place.serve(&[]).await;
+    api.follow(2, 1).await;
+    let first: Vec<_> = join_all(named(1).map(|request| api.publish_with(request))).await;
+    api.follow(3, 1).await;
+    for (first, request) in first.iter().zip(named(1)) {
+        assert_eq!((first.audience, api.publish_with(request).await.audience), (1, 1));
+    }
+}
+
 async fn an_id_of_another_post_is_refused(place: Place) {
     let api = place.serve(&[]).await;
     let mut expected = Vec::new();
@@ -264,6 +275,7 @@ on_both_backends!(
     without_a_time_it_is_published_now,
     a_time_a_little_ahead_is_taken,
     the_same_again_gives_the_same_post,
+    a_repeat_tells_the_audience_of_the_first_time,
     an_id_of_another_post_is_refused,
     ids_belong_to_their_authors,
     made_ids_are_different,

@@ -83,7 +83,23 @@ async fn field_f16_a_late_post_sinks_to_its_place(place: Place) {
     assert_eq!(scrolled(&api, READER, how).await.entries(), expected);
 }
 
+/// The first posts that there can be, within a millisecond of 1970.
+async fn the_earliest_posts_are_reached(place: Place) {
+    for settings in [&[][..], &SMALL] {
+        let place = place.another().await;
+        let api = place.serve(settings).await;
+        api.follow(READER, 1).await;
+        let published = publish_all(&api, [1, 1, 2, 500, 999, 1_000, 1_001].map(|at| post_at(1, at))).await;
+        becomes(&api, READER, &published).await;
+        for (page_size, by) in [(1, By::Token), (1, By::Cursor), (3, By::Token), (3, By::Cursor)] {
+            let how = How { by, ..How::pages(page_size) };
+            assert_eq!(scrolled(&api, READER, how).await.entries(), published, "{how:?}, {settings:?}");
+        }
+    }
+}
+
 on_both_backends!(
+    the_earliest_posts_are_reached,
     field_f1_fifty_posts_of_one_time_are_all_there_once,
     field_f15_a_post_from_the_future_does_not_stay_on_top,
     field_f16_a_late_post_sinks_to_its_place,
