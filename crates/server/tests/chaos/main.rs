@@ -5,6 +5,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests")]
 
 mod drain;
+mod feed;
+#[path = "../feeds/mod.rs"]
+mod feeds;
 mod hang;
 mod import;
 mod model;

@@ -69,7 +69,7 @@ async fn follow(caller: &Caller, follower_id: i64, followee_id: i64) -> bool {
 }
 
 /// Users whose partitions are at a primary.
-async fn users_at(server: SocketAddr, node: &str, count: usize) -> Vec<i64> {
+pub(crate) async fn users_at(server: SocketAddr, node: &str, count: usize) -> Vec<i64> {
     let mut admin = AdminClient::connect(format!("http://{server}")).await.expect("connect");
     let mut users = Vec::new();
     for user_id in 1.. {

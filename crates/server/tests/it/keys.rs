@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyspace::Slot;
+use keyspace::{Keyspace, Slot};
 use model::UserId;
 use rand::Rng;
+use socialgraph::v1::{PublishPostRequest, ScrollFeedRequest};
 
 use crate::support::{Api, Backend, Described, Place, row, row_at, seeded};
 
-const OF_USERS: [&str; 4] = ["following", "left", "followers", "gone"];
+const OF_USERS: [&str; 7] = ["following", "left", "followers", "gone", "posts", "inbox", "feed"];
+/// Those of a post or a request of a user.
+const OF_POSTS: [&str; 2] = ["post", "request"];
 const OF_PARTITIONS: [&str; 3] = ["log", "pending", "clock"];
 const OF_KEYSPACES: [&str; 2] = ["format", "instances"];
 const IDS: [i64; 12] =
@@ -20,13 +23,19 @@ async fn mixed_workload(api: &Api) {
     let mut pick = || {
         let follower = random.random_range(0..IDS.len());
         let followee = (follower + random.random_range(1..IDS.len())) % IDS.len();
-        (IDS[follower], IDS[followee], random.random_range(0..4))
+        (IDS[follower], IDS[followee], random.random_range(0..6))
     };
     for _ in 0..400 {
         let (follower, followee, choice) = pick();
         match choice {
             0 | 1 => drop(api.follow(follower, followee).await),
             2 => drop(api.unfollow(follower, followee).await),
+            3 => {
+                let request_id = format!("{{x}}:{followee}");
+                let request = PublishPostRequest { author_id: follower, request_id, ..Default::default() };
+                drop(api.publish_with(request).await);
+            }
+            4 => drop(api.scroll(ScrollFeedRequest { user_id: follower, ..Default::default() }).await),
             _ => {
                 drop(api.import(vec![row_at(follower, followee, 1_600_000_000_000_000), row(followee, follower)]).await)
             }
@@ -40,14 +49,10 @@ fn expected(place: &Place, key: &str) -> (Slot, Option<i64>) {
     let keys = place.keys();
     let rest = key.strip_prefix(&format!("{}:{{", place.name)).unwrap_or_else(|| panic!("foreign: {key}"));
     let (tag, kind) = rest.split_once("}:").unwrap_or_else(|| panic!("no tag: {key}"));
-    let parts: Vec<&str> = kind.split(':').collect();
+    let parts: Vec<&str> = kind.splitn(3, ':').collect();
     match parts[..] {
-        [kind, id] if OF_USERS.contains(&kind) => {
-            let user = UserId::new(id.parse().unwrap_or_else(|_| panic!("no id: {key}"))).unwrap();
-            let partition = keys.partition(user);
-            assert_eq!(tag, keys.hash_tag(partition), "{key}");
-            (keys.slot(partition), Some(user.get()))
-        }
+        [kind, id] if OF_USERS.contains(&kind) => expected_of_user(&keys, key, tag, id),
+        [kind, id, _] if OF_POSTS.contains(&kind) => expected_of_user(&keys, key, tag, id),
         [kind] if OF_PARTITIONS.contains(&kind) => {
             let partition = keys.partitions().all().find(|&partition| keys.hash_tag(partition) == tag);
             (keys.slot(partition.unwrap_or_else(|| panic!("no partition: {key}"))), None)
@@ -58,6 +63,13 @@ fn expected(place: &Place, key: &str) -> (Slot, Option<i64>) {
         }
         _ => panic!("a key of unknown kind: {key}"),
     }
+}
+
+fn expected_of_user(keys: &Keyspace, key: &str, tag: &str, id: &str) -> (Slot, Option<i64>) {
+    let user = UserId::new(id.parse().unwrap_or_else(|_| panic!("no id: {key}"))).unwrap();
+    let partition = keys.partition(user);
+    assert_eq!(tag, keys.hash_tag(partition), "{key}");
+    (keys.slot(partition), Some(user.get()))
 }
 
 async fn after_a_mixed_workload_every_key_is_known_and_in_its_slot(place: Place) {
@@ -101,6 +113,10 @@ async fn nothing_stays_pending_and_tombstones_expire(place: Place) {
     for Described { key, expires_in, .. } in place.redis.describe(&format!("{}:*", place.name)).await {
         let most = if key.contains("}:left:") {
             7 * 24 * 3_600
+        } else if key.contains("}:inbox:") || key.contains("}:feed:") {
+            14 * 24 * 3_600
+        } else if key.contains("}:request:") {
+            24 * 3_600
         } else if key.contains("}:gone:") {
             3_600
         } else {

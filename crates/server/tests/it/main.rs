@@ -27,6 +27,9 @@ macro_rules! on_both_backends {
 mod bad_input;
 mod changing_lists;
 mod common;
+mod feed;
+#[path = "../feeds/mod.rs"]
+mod feeds;
 mod field;
 mod follow;
 mod import;
@@ -47,6 +50,7 @@ fn cases_times_backends() {
         bad_input::CASES,
         changing_lists::CASES,
         common::CASES,
+        feed::CASES,
         field::CASES,
         follow::CASES,
         import::CASES,

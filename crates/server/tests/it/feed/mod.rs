@@ -1,0 +1,13 @@
+//! PublishPost, ScrollFeed, and what lies between them.
+
+mod changes;
+mod follows;
+mod inboxes;
+mod pages;
+mod publish;
+mod random;
+mod support;
+mod times;
+
+pub(crate) const CASES: usize =
+    changes::CASES + follows::CASES + inboxes::CASES + pages::CASES + publish::CASES + random::CASES + times::CASES;

@@ -1,0 +1,195 @@
+//! Random calls, one after another, and feeds by brute force.
+
+use std::sync::Mutex;
+
+use futures::{StreamExt, stream};
+use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
+use socialgraph::v1::{Post, PublishPostRequest};
+
+use super::support::{BEGIN, MILLISECOND, SECOND, assert_reused, expire_inbox, inbox_len, post, post_at, scrolled};
+use crate::{
+    feeds::{How, Oracle},
+    support::{Instance, Place, eventually, row, seeded},
+};
+
+const USERS: i64 = 8;
+const OPERATIONS: usize = 600;
+
+struct Run<'a> {
+    place: &'a Place,
+    servers: Vec<Instance>,
+    random: StdRng,
+    oracle: Oracle,
+    /// Posts that have a name of their author's choice.
+    named: Vec<(PublishPostRequest, Post)>,
+}
+
+impl Run<'_> {
+    fn user(&mut self) -> i64 {
+        self.random.random_range(1..=USERS)
+    }
+
+    fn server(&mut self) -> usize {
+        self.random.random_range(0..self.servers.len())
+    }
+
+    fn pair(&mut self) -> (i64, i64) {
+        let user = self.user();
+        (user, (user + self.random.random_range(1..USERS) - 1) % USERS + 1)
+    }
+
+    async fn operation(&mut self) {
+        let server = self.server();
+        match self.random.random_range(0..20) {
+            0..3 => {
+                let (follower, followee) = self.pair();
+                self.servers[server].follow(follower, followee).await;
+                self.oracle.follow(follower, followee);
+            }
+            3..5 => {
+                let (follower, followee) = self.pair();
+                self.servers[server].unfollow(follower, followee).await;
+                self.oracle.unfollow(follower, followee);
+            }
+            5 => {
+                let pairs = [self.pair(), self.pair(), self.pair()];
+                self.servers[server].import(pairs.map(|(follower, followee)| row(follower, followee)).into()).await;
+                pairs.iter().for_each(|(follower, followee)| self.oracle.follow(*follower, *followee));
+            }
+            6 => expire_inbox(self.place, self.user()).await,
+            7..9 => self.repeat(server).await,
+            9..11 => {
+                let user = self.user();
+                self.check(user).await;
+            }
+            _ => self.publish(server).await,
+        }
+    }
+
+    async fn publish(&mut self, server: usize) {
+        let author = self.user();
+        let time = match self.random.random_range(0..4) {
+            0 => post(author),
+            1 => post_at(author, BEGIN + self.random.random_range(0..100) * SECOND),
+            _ => post_at(author, BEGIN + 50 * SECOND + self.random.random_range(0..20) * MILLISECOND / 5),
+        };
+        let name = self.random.random_range(0..4);
+        let unique = OPERATIONS + self.named.len();
+        let request = PublishPostRequest {
+            request_id: if name & 1 == 1 { format!("r{unique}") } else { String::new() },
+            post_id: if name & 2 == 2 { unique as i64 } else { 0 },
+            content: unique.to_string().into(),
+            ..time
+        };
+        let answer = self.servers[server].publish_with(request.clone()).await;
+        assert!(answer.created, "{request:?}");
+        let post = answer.post.expect("a post");
+        self.oracle.publish(post.clone());
+        if name > 0 {
+            self.named.push((request, post));
+        }
+    }
+
+    /// Sends a former post again: the same, or with another content.
+    async fn repeat(&mut self, server: usize) {
+        let Some((request, post)) = self.named.choose(&mut self.random).cloned() else { return };
+        if self.random.random_bool(0.5) {
+            let answer = self.servers[server].publish_with(request).await;
+            assert_eq!((answer.created, answer.post), (false, Some(post)));
+        } else {
+            let request = PublishPostRequest { content: "other".into(), ..request };
+            assert_reused(self.servers[server].social().publish_post(request).await);
+        }
+    }
+
+    /// Waits until what was posted has arrived; then a feed is as it must be, and its inbox is small.
+    async fn check(&mut self, user: i64) {
+        self.place.settled().await;
+        let how = How::any(&mut self.random);
+        let server = &self.servers[how.seed as usize % self.servers.len()];
+        eventually("feeds are equal", async || {
+            let shown = scrolled(server, user, how.beside_writes()).await.shown;
+            self.oracle.fault(user, &shown).is_none().then_some(())
+        })
+        .await;
+        let fault = self.oracle.fault(user, &scrolled(server, user, how).await.shown);
+        assert_eq!(fault, None, "{how:?}");
+        let len = inbox_len(self.place, user).await;
+        assert!((1..=11).contains(&len), "{len} entries in the inbox of {user}");
+    }
+}
+
+async fn random_calls_agree_with_the_oracle(place: Place) {
+    let random = seeded();
+    let mut servers = Vec::new();
+    for _ in 0..2 {
+        servers.push(place.serve(&[("feed.inbox-cap", "10")]).await);
+    }
+    let mut run = Run { place: &place, servers, random, oracle: Oracle::default(), named: Vec::new() };
+    for _ in 0..OPERATIONS {
+        run.operation().await;
+    }
+    for user in 1..=USERS {
+        run.check(user).await;
+    }
+}
+
+/// One of the calls of a storm.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Follow(i64, i64),
+    Unfollow(i64, i64),
+    Publish(i64, i64),
+    Scroll(i64),
+    Expire(i64),
+}
+
+fn call(random: &mut StdRng) -> Call {
+    let user = random.random_range(1..=USERS);
+    let other = (user + random.random_range(1..USERS) - 1) % USERS + 1;
+    match random.random_range(0..20) {
+        0..6 => Call::Follow(user, other),
+        6..11 => Call::Unfollow(user, other),
+        11..15 => Call::Publish(user, BEGIN + random.random_range(0..50) * MILLISECOND / 5),
+        15..19 => Call::Scroll(user),
+        _ => Call::Expire(user),
+    }
+}
+
+/// Many callers at once, on the same few users: nobody knows who follows whom in the end. But feeds are those of the lists.
+async fn after_a_storm_feeds_are_those_of_the_lists(place: Place) {
+    let mut random = seeded();
+    let settings = [("feed.inbox-cap", "10")];
+    let servers = [place.serve(&settings).await, place.serve(&settings).await];
+    let published = Mutex::new(Oracle::default());
+    for round in 0..4 {
+        let calls: Vec<_> = (0..700).map(|number| (number % 2, call(&mut random))).collect();
+        stream::iter(calls)
+            .for_each_concurrent(32, async |(server, call)| {
+                let api = &servers[server];
+                match call {
+                    Call::Follow(user, other) => drop(api.follow(user, other).await),
+                    Call::Unfollow(user, other) => drop(api.unfollow(user, other).await),
+                    Call::Scroll(user) => drop(scrolled(api, user, How::pages(20).beside_writes()).await),
+                    Call::Expire(user) => expire_inbox(&place, user).await,
+                    Call::Publish(author, at) => {
+                        let post = api.publish_with(post_at(author, at)).await.post.expect("a post");
+                        published.lock().unwrap().publish(post);
+                    }
+                }
+            })
+            .await;
+        place.settled().await;
+        let mut oracle = published.lock().unwrap().clone();
+        for user in 1..=USERS {
+            let followed = servers[0].following(user).await;
+            followed.iter().for_each(|(followee, _)| oracle.follow(user, *followee));
+        }
+        for user in 1..=USERS {
+            let shown = scrolled(&servers[round % 2], user, How::any(&mut random)).await.shown;
+            assert_eq!(oracle.fault(user, &shown), None, "round {round}");
+        }
+    }
+}
+
+on_both_backends!(random_calls_agree_with_the_oracle, after_a_storm_feeds_are_those_of_the_lists);
