@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The relay waits for so long that the first look comes before it.
-const SETTINGS: [&str; 4] = ["--relay-min-age", "3s", "--relay-lease", "3s"];
+const SETTINGS: [&str; 4] = ["--relay-min-age", "2s", "--relay-lease", "3s"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pending_follow_shows_what_was_posted_before_and_what_is_posted_meanwhile() {

@@ -33,7 +33,6 @@ use crate::{
 const WORKERS: usize = 8;
 /// Of each worker.
 const USERS: usize = 5;
-const ROUNDS: usize = 14;
 /// In all.
 const OPERATIONS: usize = 10_000;
 /// Who scrolls beside the writes.
@@ -61,13 +60,20 @@ enum Fault {
     ExpireInboxes,
 }
 
-const FAULTS: [Fault; 7] = [
+/// Of each round, in any order.
+const FAULTS: [Fault; 13] = [
     Fault::None,
+    Fault::None,
+    Fault::KillServer,
+    Fault::KillServer,
     Fault::KillServer,
     Fault::KillPrimary,
     Fault::PausePrimary,
+    Fault::PausePrimary,
     Fault::FlushScripts,
     Fault::CutConnections,
+    Fault::CutConnections,
+    Fault::ExpireInboxes,
     Fault::ExpireInboxes,
 ];
 
@@ -90,13 +96,9 @@ async fn random_posts_and_follows_under_faults_agree_with_the_oracle() {
     let run = Run { cluster: &cluster, fleet: &fleet, books: &books, everyone: users(), cap };
     let own = run.everyone.chunks(USERS);
     let mut workers: Vec<_> = own.map(|own| Worker::new(&fleet, &books, own, &run.everyone, random.random())).collect();
-    let mut faults = Vec::new();
-    for round in 0..ROUNDS {
-        if faults.is_empty() {
-            faults = FAULTS.to_vec();
-            faults.shuffle(&mut random);
-        }
-        let fault = faults.pop().expect("not empty");
+    let mut faults = FAULTS;
+    faults.shuffle(&mut random);
+    for (round, fault) in faults.into_iter().enumerate() {
         run.round(round, fault, &mut workers, &mut random).await;
     }
     println!("failed attempts: {}", fleet.failures.load(Ordering::Relaxed));
@@ -158,7 +160,7 @@ impl Run<'_> {
         let round_began = now();
         let watchers: Vec<_> = (0..WATCHERS).map(|_| StdRng::seed_from_u64(random.random())).collect();
         let writing = async {
-            let share = OPERATIONS.div_ceil(ROUNDS * WORKERS);
+            let share = OPERATIONS.div_ceil(FAULTS.len() * WORKERS);
             let count = || {
                 done.fetch_add(1, Ordering::Relaxed);
             };
@@ -167,7 +169,7 @@ impl Run<'_> {
         };
         let watching = join_all(watchers.into_iter().map(|random| self.watch(random, &stop)));
         let disturbing = async {
-            until("half of the writes", async || done.load(Ordering::Relaxed) > OPERATIONS / ROUNDS / 2).await;
+            until("half of the writes", async || done.load(Ordering::Relaxed) > OPERATIONS / FAULTS.len() / 2).await;
             self.inject(fault, random).await;
         };
         let ((), seen, ()) = join3(writing, watching, disturbing).await;
