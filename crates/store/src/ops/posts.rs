@@ -66,7 +66,7 @@ pub struct Published {
     pub published_at: Micros,
     /// The version of the change.
     pub version: Version,
-    /// How many followers the author has.
+    /// How many followers the author had.
     pub audience: u64,
     /// Whether it may not have reached them yet.
     pub is_pending: bool,
