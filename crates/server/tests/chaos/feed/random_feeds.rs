@@ -52,6 +52,8 @@ enum Fault {
     KillPrimary,
     /// SIGSTOP of a primary for a while.
     PausePrimary,
+    /// A live move of slots, and back.
+    Reshard,
     /// SCRIPT FLUSH everywhere.
     FlushScripts,
     /// CLIENT KILL of all connections to one primary.
@@ -63,7 +65,7 @@ enum Fault {
 /// Of each round, in any order.
 const FAULTS: [Fault; 13] = [
     Fault::None,
-    Fault::None,
+    Fault::Reshard,
     Fault::KillServer,
     Fault::KillServer,
     Fault::KillServer,
@@ -222,6 +224,14 @@ impl Run<'_> {
                 // The fault itself: it lasts this long.
                 sleep(Duration::from_millis(random.random_range(100..1_500))).await;
                 self.cluster.resume(node).await.expect("resume");
+            }
+            Fault::Reshard => {
+                let node = random.random_range(0..PRIMARIES);
+                let (other, slots) = ((node + 1) % PRIMARIES, random.random_range(50..200));
+                self.cluster.reshard(node, other, slots).await.expect("reshard");
+                self.cluster.settle(LIMIT).await.expect("agreed");
+                self.cluster.reshard(other, node, slots).await.expect("reshard back");
+                self.cluster.settle(LIMIT).await.expect("agreed");
             }
             Fault::ExpireInboxes => self.expire_inboxes(random).await,
         }

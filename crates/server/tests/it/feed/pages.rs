@@ -55,7 +55,7 @@ async fn own_posts_are_in_the_feed(place: Place) {
 async fn pages_of_every_size_show_the_same(place: Place) {
     let api = place.serve(&[]).await;
     let published = posts(&api, 60).await;
-    for page_size in (1..=61).chain([100, 500]) {
+    for page_size in (1..=100).chain([500]) {
         for by in [By::Token, By::Cursor, By::Either] {
             let view = [FeedView::Ids, FeedView::Full][page_size as usize % 2];
             let how = How { by, view, seed: page_size as u64, ..How::pages(page_size) };
