@@ -30,12 +30,17 @@ struct Lane {
     places: Arc<Semaphore>,
 }
 
-/// Admits one post. Its lane is forgotten with the last one.
+/// Admits one post.
 pub(crate) struct Ticket {
+    used: UsedLane,
+    _permits: [OwnedSemaphorePermit; 2],
+}
+
+/// A lane that is used. It is forgotten with its last use.
+struct UsedLane {
     lanes: Lanes,
     author: UserId,
-    lane: Option<Arc<Lane>>,
-    _permits: [OwnedSemaphorePermit; 2],
+    lane: Arc<Lane>,
 }
 
 impl Lanes {
@@ -45,53 +50,30 @@ impl Lanes {
 
     /// Waits until a post of an author may be on its way; `None` if it may not in time.
     pub(crate) async fn admit(&self, author: UserId, wait: Duration) -> Option<Ticket> {
-        let lane = self.lane(author);
+        let used = self.lane(author);
         let permits = async {
-            let of_author = lane.posts.clone().acquire_owned().await.ok()?;
+            let of_author = used.lane.posts.clone().acquire_owned().await.ok()?;
             Some([of_author, self.all.clone().acquire_owned().await.ok()?])
         };
-        let permits = timeout(wait, permits).await.ok().flatten();
-        let ticket = permits.map(|permits| self.ticket(author, lane.clone(), permits));
-        if ticket.is_none() {
-            self.forget(author, lane);
-        }
-        ticket
+        let permits = timeout(wait, permits).await.ok().flatten()?;
+        Some(Ticket::new(used, permits))
     }
 
     /// The same without waiting.
     pub(crate) fn try_admit(&self, author: UserId) -> Option<Ticket> {
-        let lane = self.lane(author);
-        let of_author = lane.posts.clone().try_acquire_owned().ok();
-        let of_all = self.all.clone().try_acquire_owned().ok();
-        match of_author.zip(of_all) {
-            Some((of_author, of_all)) => Some(self.ticket(author, lane, [of_author, of_all])),
-            None => {
-                self.forget(author, lane);
-                None
-            }
-        }
+        let used = self.lane(author);
+        let of_author = used.lane.posts.clone().try_acquire_owned().ok()?;
+        let of_all = self.all.clone().try_acquire_owned().ok()?;
+        Some(Ticket::new(used, [of_author, of_all]))
     }
 
-    fn ticket(&self, author: UserId, lane: Arc<Lane>, permits: [OwnedSemaphorePermit; 2]) -> Ticket {
-        metrics::gauge!("socialgraph_fanout_queue").increment(1.0);
-        Ticket { lanes: self.clone(), author, lane: Some(lane), _permits: permits }
-    }
-
-    fn lane(&self, author: UserId) -> Arc<Lane> {
+    fn lane(&self, author: UserId) -> UsedLane {
         let new = || Lane {
             posts: Arc::new(Semaphore::new(MOST_POSTS_OF_AUTHOR)),
             places: Arc::new(Semaphore::new(PLACES_OF_AUTHOR)),
         };
-        self.authors().entry(author).or_insert_with(|| Arc::new(new())).clone()
-    }
-
-    /// Forgets a lane that nobody else uses.
-    fn forget(&self, author: UserId, lane: Arc<Lane>) {
-        let mut authors = self.authors();
-        drop(lane);
-        if authors.get(&author).is_some_and(|lane| Arc::strong_count(lane) == 1) {
-            authors.remove(&author);
-        }
+        let lane = self.authors().entry(author).or_insert_with(|| Arc::new(new())).clone();
+        UsedLane { lanes: self.clone(), author, lane }
     }
 
     fn authors(&self) -> MutexGuard<'_, HashMap<UserId, Arc<Lane>>> {
@@ -100,18 +82,29 @@ impl Lanes {
 }
 
 impl Ticket {
+    fn new(used: UsedLane, permits: [OwnedSemaphorePermit; 2]) -> Self {
+        metrics::gauge!("socialgraph_fanout_queue").increment(1.0);
+        Self { used, _permits: permits }
+    }
+
     /// The author's turn to have a post delivered.
     pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        let lane = self.lane.as_ref()?;
-        lane.places.clone().acquire_owned().await.ok()
+        self.used.lane.places.clone().acquire_owned().await.ok()
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
         metrics::gauge!("socialgraph_fanout_queue").decrement(1.0);
-        if let Some(lane) = self.lane.take() {
-            self.lanes.forget(self.author, lane);
+    }
+}
+
+impl Drop for UsedLane {
+    fn drop(&mut self) {
+        let mut authors = self.lanes.authors();
+        // The map's and this one: nobody else can take it while the map is locked.
+        if Arc::strong_count(&self.lane) == 2 {
+            authors.remove(&self.author);
         }
     }
 }
@@ -177,6 +170,9 @@ mod tests {
 
         drop(tickets.pop());
         assert!(lanes.admit(author(1), Duration::from_secs(1)).await.is_some());
+        // Somebody who stops waiting.
+        tickets.push(lanes.try_admit(author(1)).unwrap());
+        assert!(timeout(Duration::from_millis(1), lanes.admit(author(1), Duration::from_secs(1))).await.is_err());
         drop((tickets, other));
         assert!(lanes.authors().is_empty());
         assert_eq!(lanes.all.available_permits(), MOST_POSTS);
