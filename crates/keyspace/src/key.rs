@@ -136,9 +136,17 @@ impl Keyspace {
         key.finish()
     }
 
-    /// ZSET: post id and author id, each of 8 bytes, the highest first -> time of publication in microseconds.
+    /// ZSET, the head of an inbox: post id and author id, each of 8 bytes, the highest first -> time of publication in
+    /// microseconds.
     pub fn inbox(&self, reader: UserId) -> Key {
         self.of_user("inbox", reader)
+    }
+
+    /// ZSET, an older part of an inbox, by its number from 1.
+    pub fn inbox_segment(&self, reader: UserId, number: u32) -> Key {
+        let mut key = self.unfinished("inbox", reader);
+        let _infallible = write!(key.0, ":{number}");
+        key.finish()
     }
 
     /// HASH: the facts of an inbox. It lives and dies with it.
@@ -240,6 +248,7 @@ mod tests {
             keys.post(user, PostId::new(7).unwrap()),
             keys.request(user, "r{1}"),
             keys.inbox(user),
+            keys.inbox_segment(user, 3),
             keys.feed(user),
             keys.log(partition),
             keys.pending(partition),
@@ -256,6 +265,7 @@ mod tests {
             "sg:{0x1}:post:42:7",
             "sg:{0x1}:request:42:r{1}",
             "sg:{0x1}:inbox:42",
+            "sg:{0x1}:inbox:42:3",
             "sg:{0x1}:feed:42",
             "sg:{0x1}:log",
             "sg:{0x1}:pending",

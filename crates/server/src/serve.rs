@@ -30,6 +30,14 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// How long background tasks may take to end: release leases, finish a batch.
 const TASKS_LIMIT: Duration = Duration::from_secs(5);
 
+/// What a client may send ahead on one stream, and on all streams of its connection.
+///
+/// A connection whose small frames nobody has read yet cost too much is ended by HTTP/2's own protection, with all its calls; its
+/// budget is half of the connection's window. A stream of tiny messages, each in a frame of its own as most clients of `ImportEdges`
+/// send them, uses some 25 times its window of it, and must be held up by the window of the stream first.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
 /// The headers of one request, in bytes. A caller with more gets HTTP 431.
 const MAX_HEADER_BYTES: u32 = 16 * 1024;
 
@@ -207,6 +215,8 @@ fn with_reflection(routes: Routes) -> Result<Routes, tonic_reflection::server::E
 /// HTTP/2 as configured. No grace is set for the connection age: with one, tonic 0.14.9 sends no GOAWAY and cuts calls.
 fn transport_of(config: &Config) -> transport::Server {
     let server = transport::Server::builder()
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(config.limits.max_streams_per_connection)
         .http2_max_header_list_size(MAX_HEADER_BYTES)
         .http2_keepalive_interval(Some(config.server.keepalive_interval))

@@ -22,8 +22,8 @@ pub enum ServiceError {
     /// The write that a consistency token names was lost when Redis failed over.
     #[error("the write that the consistency token names was lost")]
     LostWrite,
-    /// Too many searches are under way. Nothing was done.
-    #[error("too many searches are under way")]
+    /// Too much of the same kind is under way: searches, or posts of one author. Nothing was done.
+    #[error("too much of this kind is under way")]
     Overloaded,
     /// Redis cannot be reached. A write may have happened; repeating it is safe.
     #[error("the store is unavailable: {0}")]

@@ -4,18 +4,23 @@ use futures::join;
 use keyspace::{List, Partition, by_partition};
 use model::{Deadline, Entry, FeedEntry, Micros, Order, UserId, Version, Window};
 use store::{
-    Store, StoreError, Traffic,
-    ops::{Push, Pushed},
+    Operation, Store, StoreError, Traffic,
+    ops::{Push, PushOne, Pushed},
 };
 use tasks::Tasks;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::{lists::Walk, settle::Settler};
+use crate::{
+    lanes::{Lanes, Ticket, Underway},
+    lists::Walk,
+    settle::Settler,
+};
 
-/// Posts that are brought to their audience side by side.
-const SIDE_BY_SIDE: usize = 16;
-/// Posts that wait for that. More are left to the relay.
-const QUEUE: usize = 4_096;
+/// Posts of small audiences that are delivered side by side, and of large ones, which take longer.
+const SMALL_SIDE_BY_SIDE: usize = 16;
+const LARGE_SIDE_BY_SIDE: usize = 4;
+/// What a small audience is.
+const SMALL: u64 = 10_000;
 /// Followers of one read.
 const MOST_FOLLOWERS: usize = 998;
 /// Reads of one slice: so many followers are grouped by partition at a time, about 16 in each of 1,024.
@@ -31,8 +36,10 @@ pub(crate) struct FanOut {
     store: Store,
     tasks: Tasks,
     settler: Settler,
-    queue: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    lanes: Lanes,
+    underway: Underway<(Partition, Version)>,
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
     inbox_cap: u32,
 }
 
@@ -45,29 +52,37 @@ struct Slice {
 
 impl FanOut {
     pub(crate) fn new(store: Store, tasks: Tasks, settler: Settler, inbox_cap: u32) -> Self {
-        let (queue, places) = (Arc::new(Semaphore::new(QUEUE)), Arc::new(Semaphore::new(SIDE_BY_SIDE)));
-        Self { store, tasks, settler, queue, places, inbox_cap }
+        let [small, large] = [SMALL_SIDE_BY_SIDE, LARGE_SIDE_BY_SIDE].map(|places| Arc::new(Semaphore::new(places)));
+        let (lanes, underway) = (Lanes::new(), Underway::new());
+        Self { store, tasks, settler, lanes, underway, small, large, inbox_cap }
     }
 
-    /// Starts to deliver a post whose commit has a version. What is given ends when that ends. What is not delivered, because
-    /// the process dies, Redis does not answer, or too much waits, is left to the relay.
+    /// Waits until a new post of an author may be on its way to its audience; `None` if it may not in time.
+    pub(crate) async fn admit(&self, author: UserId, wait: Duration) -> Option<Ticket> {
+        self.lanes.admit(author, wait).await
+    }
+
+    /// Starts to deliver a post whose commit has a version. What is given ends when that ends, or at once if it is underway. What
+    /// is not delivered, because the process dies or Redis does not answer, is left to the relay.
     pub(crate) fn start(
         &self,
+        ticket: Ticket,
         partition: Partition,
         version: Version,
         entry: FeedEntry,
+        audience: u64,
     ) -> impl Future<Output = ()> + use<> {
         let (done, wait) = oneshot::channel();
-        if let Ok(queued) = self.queue.clone().try_acquire_owned() {
+        if let Some(doing) = self.underway.begin((partition, version)) {
             let this = self.clone();
             self.tasks.spawn_once("fan-out", async move {
-                let _queued = queued;
-                let delivered = this.tasks.token().run_until_cancelled(this.deliver_in_turn(version, entry)).await;
-                match delivered {
+                let delivery = this.deliver_in_turn(&ticket, version, entry, audience);
+                match this.tasks.token().run_until_cancelled(delivery).await {
                     Some(Ok(())) => this.settler.settle(partition, version),
                     Some(Err(error)) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
                     None => {}
                 }
+                drop((ticket, doing));
                 let _nobody_waits = done.send(());
             });
         }
@@ -76,13 +91,32 @@ impl FanOut {
         }
     }
 
-    async fn deliver_in_turn(&self, committed: Version, entry: FeedEntry) -> Result<(), StoreError> {
-        let Ok(_place) = self.places.acquire().await else { return Ok(()) };
+    /// Starts to deliver a post that was left behind, unless too much is on its way already.
+    pub(crate) fn resume(&self, partition: Partition, version: Version, entry: FeedEntry) {
+        if self.underway.contains((partition, version)) {
+            return;
+        }
+        if let Some(ticket) = self.lanes.try_admit(entry.author) {
+            metrics::counter!("socialgraph_relay_replayed_total", "kind" => "post").increment(1);
+            drop(self.start(ticket, partition, version, entry, u64::MAX));
+        }
+    }
+
+    async fn deliver_in_turn(
+        &self,
+        ticket: &Ticket,
+        committed: Version,
+        entry: FeedEntry,
+        audience: u64,
+    ) -> Result<(), StoreError> {
+        let _turn = ticket.turn().await;
+        let places = if audience <= SMALL { &self.small } else { &self.large };
+        let _place = places.acquire().await;
         self.deliver(committed, entry).await
     }
 
     /// Delivers a post to everyone who follows its author. Who begins to follow meanwhile finds it in the author's timeline.
-    pub(crate) async fn deliver(&self, committed: Version, entry: FeedEntry) -> Result<(), StoreError> {
+    async fn deliver(&self, committed: Version, entry: FeedEntry) -> Result<(), StoreError> {
         let running = metrics::gauge!("socialgraph_fanout_running");
         running.increment(1.0);
         let delivered = self.deliver_slices(entry).await;
@@ -120,25 +154,34 @@ impl FanOut {
     async fn push(&self, entry: FeedEntry, followers: Vec<UserId>) -> Result<(), StoreError> {
         let keys = self.store.keys();
         let batches = by_partition(keys.partitions(), followers, MOST_READERS, |&reader| keys.partition(reader));
-        let pushes: Vec<_> =
-            batches.into_iter().map(|batch| Push { entry, readers: batch.items, cap: self.inbox_cap }).collect();
+        let pushes: Vec<_> = batches.into_iter().map(|batch| Push { entry, readers: batch.items }).collect();
         let mut total = Pushed::default();
-        let mut failure = None;
-        for pushed in self.store.run_all(&pushes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
-            match pushed {
-                Ok(pushed) => {
-                    total.pushed += pushed.pushed;
-                    total.no_inbox += pushed.no_inbox;
-                    total.below_floor += pushed.below_floor;
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
+        let pushed = self.run(&pushes, &mut total).await;
+        let left = std::mem::take(&mut total.left).into_iter();
+        let ones: Vec<_> = left.map(|reader| PushOne { entry, reader, cap: self.inbox_cap }).collect();
+        let placed = self.run(&ones, &mut total).await;
         for (outcome, count) in
             [("pushed", total.pushed), ("no_inbox", total.no_inbox), ("below_floor", total.below_floor)]
         {
             metrics::counter!("socialgraph_fanout_deliveries_total", "outcome" => outcome).increment(count);
         }
-        failure.map_or(Ok(()), Err)
+        pushed.and(placed)
+    }
+
+    /// Does all, and adds up what became of it. Gives the last error.
+    async fn run<O: Operation<Output = Pushed>>(&self, pushes: &[O], total: &mut Pushed) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        for pushed in self.store.run_all(pushes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
+            match pushed {
+                Ok(pushed) => {
+                    total.pushed += pushed.pushed;
+                    total.no_inbox += pushed.no_inbox;
+                    total.below_floor += pushed.below_floor;
+                    total.left.extend(pushed.left);
+                }
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
     }
 }

@@ -30,6 +30,7 @@ pub(crate) struct Inner {
     pub(crate) seen: SeenVersions,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
+    pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
     pub(crate) builder: Builder,
@@ -128,8 +129,9 @@ impl Graph {
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settler.clone(), settings.inbox_cap);
         Relay::start(store.clone(), settings.clone(), running.clone(), fan_out.clone(), tasks);
         let inner = Inner {
-            purger: Purger::start(store.clone(), tasks),
+            purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
+            tasks: tasks.clone(),
             tokens: format.token_key,
             seen: SeenVersions::new(partitions),
             proposed: SeenVersions::new(partitions),

@@ -2,7 +2,7 @@ use keyspace::Key;
 use model::{Deadline, UserId};
 use store::{
     Traffic,
-    ops::{Inspect, Inspected},
+    ops::{Inspect, Inspected, inbox_segments},
 };
 
 use crate::{Graph, ServiceError};
@@ -40,6 +40,8 @@ pub struct InspectedKey {
 /// What kind of value a key has.
 enum Kind {
     Set,
+    /// A set that is a part of another.
+    Segment,
     Stream,
     Text,
 }
@@ -50,6 +52,7 @@ impl Graph {
         let store = &self.inner.store;
         let keys = store.keys();
         let partition = keys.partition(user);
+        let segments = inbox_segments(keys, user, self.inner.settings.inbox_cap);
         let named = [
             (keys.following(user), Kind::Set, false),
             (keys.left(user), Kind::Set, false),
@@ -62,17 +65,21 @@ impl Graph {
             (keys.pending(partition), Kind::Set, true),
             (keys.clock(partition), Kind::Text, true),
         ];
+        let named: Vec<_> = segments.map(|key| (key, Kind::Segment, false)).chain(named).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
         let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
         let mut answers = answers.into_iter();
         let mut inspected = Vec::with_capacity(named.len());
-        for ((key, _, shared), questions) in named.into_iter().zip(questions) {
+        for ((key, kind, shared), questions) in named.into_iter().zip(questions) {
             let mut found = InspectedKey { key: key.to_string(), shared, encoding: None, bytes: 0, entries: None };
             for (question, answer) in questions.iter().zip(answers.by_ref()) {
                 found.learn(question, answer?);
             }
             found.entries = found.entries.filter(|_| found.encoding.is_some());
-            inspected.push(found);
+            // Most segments are not there, ever.
+            if found.encoding.is_some() || !matches!(kind, Kind::Segment) {
+                inspected.push(found);
+            }
         }
         Ok(InspectedUser {
             partition: partition.get(),
@@ -87,7 +94,7 @@ impl Graph {
 fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
     let mut questions = vec![Inspect::Encoding(key.clone()), Inspect::Bytes(key.clone())];
     match kind {
-        Kind::Set => questions.push(Inspect::SetEntries(key.clone())),
+        Kind::Set | Kind::Segment => questions.push(Inspect::SetEntries(key.clone())),
         Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
         Kind::Text => {}
     }

@@ -9,6 +9,7 @@ mod feed;
 mod graph;
 mod import;
 mod inspect;
+mod lanes;
 mod lease;
 mod lists;
 mod posts;

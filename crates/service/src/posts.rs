@@ -10,9 +10,9 @@ use store::{
     Traffic,
     ops::{Publish, PublishOutcome},
 };
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 
-use crate::{Graph, ServiceError};
+use crate::{Graph, ServiceError, lanes::Ticket};
 
 /// A post to be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct Published {
     pub consistency_token: String,
 }
 
+/// How long a call waits until its author has few enough posts on their way.
+const ADMISSION_WAIT: Duration = Duration::from_secs(1);
 /// How long a call waits for a small audience, and what that is. The fan-out goes on behind otherwise.
 const FAN_OUT_WAIT: Duration = Duration::from_millis(250);
 const SMALL_AUDIENCE: u64 = 1_000;
@@ -66,8 +68,26 @@ const SMALL_AUDIENCE: u64 = 1_000;
 const MADE_ID_ATTEMPTS: usize = 8;
 
 impl Graph {
-    /// Publishes a post. One round trip until it has happened, and one more until it has reached a small audience.
+    /// Publishes a post. One round trip until it has happened, and two more until it has reached a small audience.
+    ///
+    /// What has begun goes on if the caller stops waiting: a post that was committed is delivered at once.
     pub async fn publish(&self, post: NewPost, deadline: Deadline) -> Result<Published, ServiceError> {
+        let wait = ADMISSION_WAIT.min(deadline.remaining() / 2);
+        let ticket = self.inner.fan_out.admit(post.author, wait).await.ok_or(ServiceError::Overloaded)?;
+        let (done, answer) = oneshot::channel();
+        let this = self.clone();
+        self.inner.tasks.spawn_once("publish", async move {
+            let _nobody_waits = done.send(this.publish_admitted(post, ticket, deadline).await);
+        });
+        answer.await.unwrap_or_else(|_| Err(ServiceError::Internal("publishing ended".to_owned())))
+    }
+
+    async fn publish_admitted(
+        &self,
+        post: NewPost,
+        ticket: Ticket,
+        deadline: Deadline,
+    ) -> Result<Published, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(post.author);
         let fingerprint = fingerprint(&post);
@@ -79,6 +99,7 @@ impl Graph {
             let commit = Publish {
                 author: post.author,
                 post: id,
+                is_given: post.post_id.is_some(),
                 request_id: post.request_id.clone(),
                 published_at: post.published_at,
                 fingerprint,
@@ -88,38 +109,40 @@ impl Graph {
                 patience: inner.settings.fan_out_patience(),
                 seen: inner.seen.get(partition),
             };
-            let published = match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
-                PublishOutcome::Created(published) => {
-                    self.fan_out(partition, &published, post.author).await;
-                    (published, true)
-                }
+            let (stored, created) = match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
+                PublishOutcome::Created(stored) => (stored, true),
                 // A made id is nobody else's: the commit was sent again after a lost answer.
-                PublishOutcome::Existing(published) => (published, post.post_id.is_none() && published.post == id),
+                PublishOutcome::Existing(stored) => (stored, post.post_id.is_none() && stored.post == id),
                 PublishOutcome::PostIdReused if post.post_id.is_none() => continue,
                 PublishOutcome::PostIdReused => return Err(ServiceError::IdReused("post_id")),
                 PublishOutcome::RequestIdReused => return Err(ServiceError::IdReused("request_id")),
                 PublishOutcome::Future => return Err(ServiceError::FuturePost),
             };
-            return Ok(self.published(post, published, partition));
+            inner.seen.raise(partition, stored.version);
+            if stored.is_pending {
+                self.fan_out(ticket, partition, &stored, post.author).await;
+            }
+            return Ok(self.published(post, stored, created, partition));
         }
         Err(ServiceError::Internal("no id for a post".to_owned()))
     }
 
     /// Brings a post to the followers' inboxes, and waits a little for that if they are few.
-    async fn fan_out(&self, partition: Partition, published: &store::ops::Published, author: UserId) {
-        if published.audience == 0 {
-            return;
-        }
-        let entry = FeedEntry { at: published.published_at, post: published.post, author };
-        let ended = self.inner.fan_out.start(partition, published.version, entry);
-        if published.audience <= SMALL_AUDIENCE {
+    async fn fan_out(&self, ticket: Ticket, partition: Partition, stored: &store::ops::Published, author: UserId) {
+        let entry = FeedEntry { at: stored.published_at, post: stored.post, author };
+        let ended = self.inner.fan_out.start(ticket, partition, stored.version, entry, stored.audience);
+        if stored.audience <= SMALL_AUDIENCE {
             let _goes_on_behind = timeout(FAN_OUT_WAIT, ended).await;
         }
     }
 
-    fn published(&self, post: NewPost, stored: (store::ops::Published, bool), partition: Partition) -> Published {
-        let (stored, created) = stored;
-        self.inner.seen.raise(partition, stored.version);
+    fn published(
+        &self,
+        post: NewPost,
+        stored: store::ops::Published,
+        created: bool,
+        partition: Partition,
+    ) -> Published {
         Published {
             post: Post {
                 author: post.author,

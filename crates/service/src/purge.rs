@@ -15,18 +15,19 @@ const TIME_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub(crate) struct Purger {
     queue: Sender<Purge>,
+    inbox_cap: u32,
 }
 
 impl Purger {
-    pub(crate) fn start(store: Store, tasks: &Tasks) -> Self {
+    pub(crate) fn start(store: Store, inbox_cap: u32, tasks: &Tasks) -> Self {
         let (queue, receiver) = mpsc::channel(QUEUE);
         tasks.spawn("purger", run(store, receiver, tasks.clone()));
-        Self { queue }
+        Self { queue, inbox_cap }
     }
 
     /// The reader does not follow the author any more.
     pub(crate) fn purge(&self, reader: UserId, author: UserId) {
-        let _not_done = self.queue.try_send(Purge { reader, author });
+        let _not_done = self.queue.try_send(Purge { reader, author, cap: self.inbox_cap });
     }
 }
 

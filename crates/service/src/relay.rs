@@ -1,5 +1,8 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::ready,
+};
 
 use futures::{StreamExt, stream};
 use keyspace::{Partition, by_partition};
@@ -40,13 +43,15 @@ impl Relay {
         let mut ticks = interval(self.settings.relay_interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let token = tasks.token().clone();
+        let mut has_more = false;
         for sweep in 0.. {
             tokio::select! {
-                _ = ticks.tick() => {}
+                _ = ticks.tick(), if !has_more => {}
                 () = token.cancelled() => break,
+                () = ready(()), if has_more => {}
             }
             tokio::select! {
-                () = self.sweep(&mut share, sweep) => {}
+                more = self.sweep(&mut share, sweep) => has_more = more,
                 () = token.cancelled() => break,
             }
         }
@@ -55,21 +60,25 @@ impl Relay {
         }
     }
 
-    async fn sweep(&self, share: &mut Share, sweep: usize) {
+    /// Looks at all partitions once. Gives whether some have more to be replayed at once.
+    async fn sweep(&self, share: &mut Share, sweep: usize) -> bool {
         if let Err(error) = share.renew(&self.store, &self.settings, Deadline::after(TIME_LIMIT)).await {
             tracing::warn!(%error, "lease not renewed");
         }
         let due = self.overdue(share.partitions()).await;
         let replays = due.into_iter().map(|partition| self.replay_named(partition));
         let mut replays = stream::iter(replays).buffer_unordered(SIDE_BY_SIDE);
+        let mut has_more = false;
         while let Some((partition, result)) = replays.next().await {
-            if let Err(error) = result {
-                tracing::warn!(%partition, %error, "changes not replayed; they stay pending");
+            match result {
+                Ok(more) => has_more |= more,
+                Err(error) => tracing::warn!(%partition, %error, "changes not replayed; they stay pending"),
             }
         }
         let to_trim: Vec<_> =
             share.partitions().iter().copied().skip(sweep % TRIM_SWEEPS).step_by(TRIM_SWEEPS).collect();
         self.trim(&to_trim).await;
+        has_more
     }
 
     /// The partitions with a change that has been pending for too long. Also tells how far behind the oldest one is.
@@ -90,26 +99,25 @@ impl Relay {
         ages.into_iter().filter(|(_, age)| *age >= self.min_age()).map(|(partition, _)| partition).collect()
     }
 
-    async fn replay_named(&self, partition: Partition) -> (Partition, Result<(), StoreError>) {
+    async fn replay_named(&self, partition: Partition) -> (Partition, Result<bool, StoreError>) {
         (partition, self.replay(partition).await)
     }
 
-    /// Applies and settles what is due in a partition, until nothing is.
-    async fn replay(&self, partition: Partition) -> Result<(), StoreError> {
-        loop {
-            let due = Due { partition, min_age: self.min_age() };
-            let entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
-            if entries.is_empty() {
-                return Ok(());
-            }
-            for entry in entries.iter().filter(|entry| entry.changes.is_empty()) {
-                tracing::error!(%partition, version = %entry.version, "a pending change is not in the log");
-            }
-            let changes = self.still_true(&entries).await?;
-            self.apply(changes).await?;
-            self.deliver(&entries).await?;
-            settle(&self.store, entries.iter().map(|entry| (partition, entry.version))).await;
+    /// Applies and settles the oldest changes that are due in a partition, and has posts delivered. One batch, so that no
+    /// partition keeps the others waiting. Gives whether there may be more.
+    async fn replay(&self, partition: Partition) -> Result<bool, StoreError> {
+        let due = Due { partition, min_age: self.min_age() };
+        let mut entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
+        for entry in entries.iter().filter(|entry| entry.changes.is_empty()) {
+            tracing::error!(%partition, version = %entry.version, "a pending change is not in the log");
         }
+        let changes = self.still_true(&entries).await?;
+        self.apply(changes).await?;
+        let underway = self.deliver(partition, &entries).await?;
+        entries.retain(|entry| !underway.contains(&entry.version));
+        let is_any_settled = !entries.is_empty();
+        settle(&self.store, entries.iter().map(|entry| (partition, entry.version))).await;
+        Ok(is_any_settled)
     }
 
     /// The changes that are to be applied: those of which the follower's partition still says what the change says.
@@ -153,8 +161,9 @@ impl Relay {
         self.store.run_all(&applies, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.into_iter().collect()
     }
 
-    /// Delivers posts again, those that are in their author's timeline: a commit may have failed half-way.
-    async fn deliver(&self, entries: &[DueChange]) -> Result<(), StoreError> {
+    /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;
+    /// they are settled once they are delivered.
+    async fn deliver(&self, partition: Partition, entries: &[DueChange]) -> Result<BTreeSet<Version>, StoreError> {
         let posts = entries.iter().flat_map(|entry| entry.changes.iter().map(|change| (entry.version, change)));
         let posts: Vec<(Version, FeedEntry)> = posts
             .filter_map(|(version, change)| match *change {
@@ -167,13 +176,14 @@ impl Relay {
             .map(|(_, post)| Timeline { author: post.author, from: Some(Place::At(*post)), limit: 1, reader: None })
             .collect();
         let found = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        let mut underway = BTreeSet::new();
         for ((version, post), found) in posts.into_iter().zip(found) {
             if found?.entries.first() == Some(&post) {
-                metrics::counter!("socialgraph_relay_replayed_total", "kind" => "post").increment(1);
-                self.fan_out.deliver(version, post).await?;
+                self.fan_out.resume(partition, version, post);
+                underway.insert(version);
             }
         }
-        Ok(())
+        Ok(underway)
     }
 
     async fn trim(&self, partitions: &[Partition]) {

@@ -197,20 +197,22 @@ impl Inner {
                 Failure::Deadline => return Err(failed_before.map_or(StoreError::Deadline, StoreError::Unavailable)),
                 Failure::Redis(error) => error,
             };
-            metrics::counter!("socialgraph_redis_errors_total", "kind" => error.kind().to_str()).increment(1);
             let kind = match reaction(&error) {
                 Reaction::SendSource if !with_source => {
                     with_source = true;
                     continue;
                 }
-                Reaction::SendSource | Reaction::Refuse => return Err(StoreError::Refused(error.to_string())),
-                Reaction::GiveUp => return Err(StoreError::Unavailable(error.to_string())),
-                Reaction::Retry(kind) | Reaction::RetryAmbiguous(kind) => kind,
+                Reaction::SendSource | Reaction::Refuse => {
+                    count_failure(&error);
+                    return Err(StoreError::Refused(error.to_string()));
+                }
+                Reaction::Retry(kind) | Reaction::RetryAmbiguous(kind) if deadline.remaining() > pause => kind,
+                Reaction::GiveUp | Reaction::Retry(_) | Reaction::RetryAmbiguous(_) => {
+                    count_failure(&error);
+                    return Err(StoreError::Unavailable(error.to_string()));
+                }
             };
             metrics::counter!("socialgraph_redis_retries_total", "kind" => kind).increment(1);
-            if deadline.remaining() <= pause {
-                return Err(StoreError::Unavailable(error.to_string()));
-            }
             tracing::debug!(command = call.verb.name(), %error, kind, "trying again");
             failed_before = Some(error.to_string());
             sleep(pause).await;
@@ -270,6 +272,10 @@ impl Inner {
         .instrument(span)
         .await
     }
+}
+
+fn count_failure(error: &RedisError) {
+    metrics::counter!("socialgraph_redis_errors_total", "kind" => error.kind().to_str()).increment(1);
 }
 
 /// Why an attempt failed.

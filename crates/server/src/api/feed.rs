@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use model::{FeedEntry, Micros, PostId, limits};
+use prost_types::Timestamp;
 use service::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart, NewPost, Post, Published};
 use socialgraph::v1::{
     self, Delivery, FeedPolicy, FeedView, PublishPostRequest, PublishPostResponse, ScrollFeedRequest,
@@ -18,7 +19,7 @@ pub(super) fn new_post(request: PublishPostRequest) -> Result<NewPost, Status> {
     let author = fields.user("author_id", request.author_id);
     check_size(&mut fields, &request);
     check_attributes(&mut fields, &request.attributes);
-    let published_at = request.published_at.map(|at| fields.time("published_at", at, Micros::MIN));
+    let published_at = request.published_at.map(|at| published_at(&mut fields, at));
     check_request_id(&mut fields, &request.request_id);
     let post = NewPost {
         author,
@@ -30,6 +31,15 @@ pub(super) fn new_post(request: PublishPostRequest) -> Result<NewPost, Status> {
     };
     fields.finish()?;
     Ok(post)
+}
+
+/// At least a millisecond after 1970: cursors count whole ones, from 1.
+fn published_at(fields: &mut Fields, at: Timestamp) -> Micros {
+    let at = fields.time("published_at", at, Micros::MAX);
+    if at.get() < 1_000 {
+        fields.refuse("published_at", "must be 1970-01-01T00:00:00.001Z or later");
+    }
+    at
 }
 
 fn check_size(fields: &mut Fields, request: &PublishPostRequest) {

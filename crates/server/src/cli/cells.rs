@@ -54,11 +54,16 @@ impl Column {
         self.outer.is_none() && matches!(self.field.kind(), Kind::String) && !message.has_field(&self.field)
     }
 
+    /// Whether it is a field of a message that is not there.
+    pub(super) fn is_absent(&self, message: &DynamicMessage) -> bool {
+        self.outer.as_ref().is_some_and(|outer| !message.has_field(outer))
+    }
+
     /// The value in a message.
     pub(super) fn cell(&self, message: &DynamicMessage) -> String {
         match &self.outer {
             None => cell(message, &self.field),
-            Some(outer) if !message.has_field(outer) => ABSENT.to_owned(),
+            Some(_) if self.is_absent(message) => ABSENT.to_owned(),
             Some(outer) => {
                 message.get_field(outer).as_message().map_or_else(String::new, |inner| cell(inner, &self.field))
             }

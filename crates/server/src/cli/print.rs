@@ -113,7 +113,8 @@ impl Listing<'_, '_> {
 
     fn table_rows(&mut self, field: &FieldDescriptor, rows: &[&DynamicMessage]) -> Result<(), Error> {
         let Kind::Message(descriptor) = field.kind() else { return Ok(()) };
-        let columns = columns(&descriptor);
+        let mut columns = columns(&descriptor);
+        columns.retain(|column| rows.iter().any(|row| !column.is_absent(row)));
         let header = columns.iter().map(|column| column.name().to_owned()).collect();
         let mut lines: Vec<Vec<String>> = if self.printed == 0 { vec![header] } else { Vec::new() };
         lines.extend(rows.iter().map(|row| columns.iter().map(|column| beginning(column.cell(row))).collect()));

@@ -150,6 +150,14 @@ pub const METRICS: &[Metric] = &[
         &[],
         "Time from a post's commit until its last follower was reached.",
     ),
+    metric(
+        "socialgraph_fanout_queue",
+        Gauge,
+        Count,
+        &[],
+        "Posts that are on their way to their audience, those being delivered included. At most 4,096, and 64 of one author: \
+         more are not taken.",
+    ),
     metric("socialgraph_fanout_running", Gauge, Count, &[], "Posts that are being brought to followers."),
     metric(
         "socialgraph_feed_pages_total",

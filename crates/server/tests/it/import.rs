@@ -1,9 +1,14 @@
 //! ImportEdges.
 
+use bytes::BytesMut;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use prost::Message;
 use socialgraph::v1::{ErrorReason, FollowRequest, ImportEdgesRequest, ImportEdgesResponse, ImportError};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Request, client::Grpc};
+use tonic::{Code, Request, Status, body::Body, client::Grpc};
 use tonic_prost::ProstCodec;
+use tower::{Service, ServiceExt};
 
 use crate::support::{Api, Place, assert_mirrored, eventually, now, row, row_at, stamp};
 
@@ -32,6 +37,30 @@ async fn rows_keep_their_times_and_those_without_are_from_now(place: Place) {
     assert!((begin..=now()).contains(&at), "{at}");
     assert_eq!(assert_mirrored(&api, [1, 2, 3, 4, i64::MAX]).await.len(), 4);
     place.settled().await;
+}
+
+/// Most clients send each message in a frame of its own, ahead of what the server has read.
+async fn rows_in_small_frames_come_all(place: Place) {
+    const ROWS: i64 = 50_000;
+    let api = place.serve(&[]).await;
+    let frames = (1..=ROWS).map(|id| {
+        let mut frame = BytesMut::from(&[0; 5][..]);
+        row(id, i64::MAX).encode(&mut frame).unwrap();
+        let length = frame.len() as u32 - 5;
+        frame[1..5].copy_from_slice(&length.to_be_bytes());
+        Ok::<_, Status>(Frame::data(frame.freeze()))
+    });
+    let request = http::Request::post("/socialgraph.v1.SocialGraph/ImportEdges")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .body(Body::new(StreamBody::new(tokio_stream::iter(frames))))
+        .unwrap();
+    let mut channel = api.channel.clone();
+    let response = channel.ready().await.unwrap().call(request).await.unwrap();
+    let answer = response.into_body().collect().await.unwrap();
+    assert_eq!(answer.trailers().unwrap().get("grpc-status").unwrap(), "0");
+    let answer = ImportEdgesResponse::decode(answer.to_bytes().slice(5..)).unwrap();
+    assert_eq!(answer, ImportEdgesResponse { created: ROWS, ..ImportEdgesResponse::default() });
 }
 
 /// What is there stays as it is, whatever time a later row says.
@@ -226,6 +255,7 @@ async fn a_malformed_row_breaks_the_stream(place: Place) {
 }
 
 on_both_backends!(
+    rows_in_small_frames_come_all,
     an_empty_stream_imports_nothing,
     rows_keep_their_times_and_those_without_are_from_now,
     again_everything_is_existing,

@@ -35,7 +35,7 @@ pub(crate) struct Builder {
     store: Store,
     tasks: Tasks,
     places: Arc<Semaphore>,
-    cap: u32,
+    pub(super) cap: u32,
 }
 
 /// An inbox that is to be filled.

@@ -42,8 +42,15 @@ impl Reading<'_> {
     pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
         let (mut filled, mut healed) = (false, false);
         loop {
-            let scroll =
-                Scroll { reader: self.reader, from, limit, name: rand::random(), lease: LEASE, idle: self.idle };
+            let scroll = Scroll {
+                reader: self.reader,
+                from,
+                limit,
+                name: rand::random(),
+                lease: LEASE,
+                idle: self.idle,
+                cap: self.builder.cap,
+            };
             match self.store.run(&scroll, Traffic::Interactive, self.deadline).await? {
                 Inbox::New if !filled => {
                     filled = true;

@@ -5,5 +5,6 @@
 mod apply;
 mod commit;
 mod feed;
+mod inbox;
 mod relay;
 mod support;

@@ -1,10 +1,10 @@
 -- Reads an inbox: the entries after a place whose authors are still followed. Where there is no inbox, or the one that was being
 -- built was given up, makes an empty one that accepts pushes, for the caller to fill.
 --
--- Keys:       inbox:<u>, feed:<u>, following:<u> of the reader u.
+-- Keys:       inbox:<u>, feed:<u>, following:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the reader, the place to go on from, newest first: score (empty: from the newest) and member, which comes after
 --             what is read; the most entries, at most 1,000; a name for a new inbox; for how many milliseconds it is the
---             caller's to fill; for how many milliseconds an inbox is kept that nobody reads.
+--             caller's to fill; for how many milliseconds an inbox is kept that nobody reads; the most entries of an inbox.
 -- Returns:    'new': the caller is to fill the inbox; or 'building': somebody else is filling it; or 'live', the inbox's
 --             name, its floor (empty if it has everything), the authors that are being merged and the scores of their edges in
 --             turn, and members and scores in turn, newest first. Fewer entries than asked for: there are no more.
@@ -12,39 +12,43 @@
 -- Idempotent: yes.
 -- Cost:       O(log list * log ties + entries), at most the inbox's cap of entries and 1,000 authors being merged.
 
-local inbox, feed, following = KEYS[1], KEYS[2], KEYS[3]
+local head, feed, following = KEYS[1], KEYS[2], KEYS[3]
 local reader, score, member, limit = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local name, lease, idle = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local MOST_MERGING = 1000
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local facts = redis.call('HMGET', feed, 'name', 'floor', 'building')
-local is_whole = facts[1] and redis.call('ZSCORE', inbox, '')
-local is_building = is_whole and facts[3]
-if is_building and tonumber(facts[3]) > now then return { 'building' } end
+local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 4)
+local parts = { head, feed }
+if inbox then
+  for part = 1, #inbox.directory do parts[#parts + 1] = key_of(inbox, part) end
+  if redis.call('EXISTS', unpack(parts)) < #parts then inbox = nil end
+end
+local until_filled = inbox and redis.call('HGET', feed, 'building')
+if until_filled and tonumber(until_filled) > now then return { 'building' } end
 
-local expires = string.format('%.0f', now + idle)
-local until_filled = string.format('%.0f', now + lease)
-if is_building then
-  redis.call('HSET', feed, 'name', name, 'building', until_filled)
+local function expire_all()
+  for _, key in ipairs(parts) do redis.call('PEXPIREAT', key, string.format('%.0f', now + idle)) end
+end
+local lease_ends = string.format('%.0f', now + lease)
+if until_filled then
+  redis.call('HSET', feed, 'name', name, 'building', lease_ends)
   return { 'new' }
 end
-if not is_whole or redis.call('HLEN', feed) > MOST_MERGING then
-  redis.call('UNLINK', inbox, feed)
-  redis.call('ZADD', inbox, 0, '')
-  redis.call('HSET', feed, 'name', name, 'floor', '', 'building', until_filled)
-  redis.call('PEXPIREAT', inbox, expires)
-  redis.call('PEXPIREAT', feed, expires)
+if not inbox or redis.call('HLEN', feed) > MOST_MERGING then
+  redis.call('UNLINK', head, feed, unpack(KEYS, 4))
+  redis.call('ZADD', head, 0, '')
+  local full = math.min(MOST_ENTRIES, cap + 1)
+  redis.call('HSET', feed, 'name', name, 'floor', '', 'segments', '', 'full', full, 'building', lease_ends)
+  parts = { head, feed }
+  expire_all()
   return { 'new' }
 end
-if redis.call('PTTL', feed) < idle - idle / 32 then
-  redis.call('PEXPIREAT', inbox, expires)
-  redis.call('PEXPIREAT', feed, expires)
-end
+if redis.call('PTTL', feed) < idle - idle / 32 then expire_all() end
 
 local merging = {}
-if redis.call('HLEN', feed) > 2 then
+if redis.call('HLEN', feed) > 4 then
   local all = redis.call('HGETALL', feed)
   for field = 1, #all, 2 do
     if all[field]:sub(1, 2) == 'm:' then
@@ -79,18 +83,26 @@ local function learn(rows)
 end
 
 local entries = {}
-local rank = (score == '' and redis.call('ZCARD', inbox) or count_before(inbox, score, member)) - 1
-while rank > 0 and #entries < 2 * limit do
-  -- Rank 0 is the sentinel.
-  local rows = redis.call('ZRANGE', inbox, math.max(1, rank - limit + 1), rank, 'WITHSCORES')
-  learn(rows)
-  for row = #rows - 1, 1, -2 do
-    if #entries == 2 * limit then break end
-    if followed[author_of(rows[row])] then
-      entries[#entries + 1] = rows[row]
-      entries[#entries + 1] = rows[row + 1]
+-- Reads a part from a rank down to the lowest.
+local function read(key, rank, lowest)
+  while rank >= lowest and #entries < 2 * limit do
+    local rows = redis.call('ZRANGE', key, math.max(lowest, rank - limit + 1), rank, 'WITHSCORES')
+    learn(rows)
+    for row = #rows - 1, 1, -2 do
+      if #entries == 2 * limit then break end
+      if followed[author_of(rows[row])] then
+        entries[#entries + 1] = rows[row]
+        entries[#entries + 1] = rows[row + 1]
+      end
     end
+    rank = rank - limit
   end
-  rank = rank - limit
 end
-return { 'live', facts[1], facts[2], merging, entries }
+local first = score == '' and 0 or locate(inbox.directory, tonumber(score), member)
+for part = first, #inbox.directory do
+  local key = key_of(inbox, part)
+  local above = part == first and score ~= '' and count_before(key, score, member) or redis.call('ZCARD', key)
+  -- Of the head, rank 0 is the sentinel.
+  read(key, above - 1, part == 0 and 1 or 0)
+end
+return { 'live', redis.call('HGET', feed, 'name'), inbox.floor, merging, entries }

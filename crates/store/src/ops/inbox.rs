@@ -3,25 +3,30 @@
 use std::time::Duration;
 
 use fred::types::Value;
-use keyspace::{Keyspace, SlotGroup};
+use keyspace::{Key, Keyspace, SlotGroup};
 use model::{FeedEntry, Micros, UserId};
 
 use super::{Operation, Place};
 use crate::{StoreError, call::Call, script, value};
 
-/// Brings a post to inboxes of one partition. See `push.lua`.
+/// An inbox of fewer entries, with a sentinel, is one key.
+const MOST_IN_HEAD: u32 = 127;
+/// Entries of a segment that was just made: the fewest, as long as none are removed.
+const ENTRIES_OF_SEGMENT: u32 = 64;
+/// Segments beyond those that a full inbox needs.
+const SPARE_SEGMENTS: u32 = 4;
+
+/// Brings a post to inboxes of one partition, as far as that is simple. See `push.lua`.
 #[derive(Clone, Debug)]
 pub struct Push {
     /// The post.
     pub entry: FeedEntry,
     /// 1 to 64 readers of one partition.
     pub readers: Vec<UserId>,
-    /// Most entries of an inbox.
-    pub cap: u32,
 }
 
 /// What became of a [`Push`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Inboxes that have it now.
     pub pushed: u64,
@@ -29,6 +34,8 @@ pub struct Pushed {
     pub no_inbox: u64,
     /// Inboxes that do not reach that far down.
     pub below_floor: u64,
+    /// Readers whose inboxes need more: a [`PushOne`].
+    pub left: Vec<UserId>,
 }
 
 impl Operation for Push {
@@ -36,18 +43,64 @@ impl Operation for Push {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let names = self.readers.iter().flat_map(|&reader| [keys.inbox(reader), keys.feed(reader)]).collect();
-        let args = vec![self.cap.into(), micros(self.entry.at), value::of_bytes(&self.entry.member())];
+        let args = vec![micros(self.entry.at), value::of_bytes(&self.entry.member())];
         Ok(Call::script(&script::PUSH, SlotGroup::new(names)?, args))
     }
 
     fn answer(&self, answer: Value) -> Result<Pushed, StoreError> {
-        let [pushed, no_inbox, below_floor] = value::array_of(answer)?;
+        let [pushed, no_inbox, below_floor, left] = value::array_of(answer)?;
+        let left = value::array(left)?.into_iter().map(|number| {
+            let reader = self.readers.get(value::number::<usize>(&number)?);
+            reader.copied().ok_or_else(|| value::unexpected("the number of a reader", &number))
+        });
         Ok(Pushed {
             pushed: value::number(&pushed)?,
             no_inbox: value::number(&no_inbox)?,
             below_floor: value::number(&below_floor)?,
+            left: left.collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// Brings a post to an inbox and makes room for it. See `place.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct PushOne {
+    /// The post.
+    pub entry: FeedEntry,
+    /// Whose inbox.
+    pub reader: UserId,
+    /// Most entries of an inbox.
+    pub cap: u32,
+}
+
+impl Operation for PushOne {
+    type Output = Pushed;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let mut names = vec![keys.inbox(self.reader), keys.feed(self.reader)];
+        names.extend(inbox_segments(keys, self.reader, self.cap));
+        let args = vec![self.cap.into(), micros(self.entry.at), value::of_bytes(&self.entry.member())];
+        Ok(Call::script(&script::PLACE, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Pushed, StoreError> {
+        let outcome = value::number::<u8>(&answer)?;
+        let [no_inbox, pushed, below_floor] = [0, 1, 2].map(|known| u64::from(outcome == known));
+        Ok(Pushed { pushed, no_inbox, below_floor, left: Vec::new() })
+    }
+}
+
+/// The keys of all segments that an inbox may have.
+pub fn inbox_segments(keys: &Keyspace, reader: UserId, cap: u32) -> impl Iterator<Item = Key> {
+    let most = if cap <= MOST_IN_HEAD { 0 } else { cap / ENTRIES_OF_SEGMENT + SPARE_SEGMENTS };
+    (1..=most).map(move |number| keys.inbox_segment(reader, number))
+}
+
+/// The keys of an inbox and what decides on its entries.
+fn whole(keys: &Keyspace, reader: UserId, cap: u32) -> Result<SlotGroup, StoreError> {
+    let mut names = vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)];
+    names.extend(inbox_segments(keys, reader, cap));
+    Ok(SlotGroup::new(names)?)
 }
 
 /// Reads an inbox, and makes an empty one where there is none. See `scroll.lua`.
@@ -65,6 +118,8 @@ pub struct Scroll {
     pub lease: Duration,
     /// How long an inbox is kept that nobody reads.
     pub idle: Duration,
+    /// Most entries of an inbox.
+    pub cap: u32,
 }
 
 /// The state of an inbox.
@@ -91,19 +146,18 @@ impl Operation for Scroll {
     type Output = Inbox;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let reader = self.reader;
-        let group = SlotGroup::new(vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)])?;
         let [score, member] = self.from.map_or_else(|| ["".into(), "".into()], Place::in_inbox);
         let args = vec![
-            reader.get().into(),
+            self.reader.get().into(),
             score,
             member,
             (self.limit as i64).into(),
             self.name.to_string().into(),
             millis(self.lease),
             millis(self.idle),
+            self.cap.into(),
         ];
-        Ok(Call::script(&script::SCROLL, group, args))
+        Ok(Call::script(&script::SCROLL, whole(keys, self.reader, self.cap)?, args))
     }
 
     fn answer(&self, answer: Value) -> Result<Inbox, StoreError> {
@@ -161,8 +215,6 @@ impl Operation for Merge {
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let reader = self.reader;
-        let group = SlotGroup::new(vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)])?;
         let Merging { fills, floor, merging, merged } = &self.completes;
         let [score, member] = match floor {
             Some(floor) => [micros(floor.at), value::of_bytes(&floor.member())],
@@ -174,7 +226,7 @@ impl Operation for Merge {
             args.extend(authors.iter().flat_map(|&(author, since)| [author.get().into(), micros(since)]));
         }
         args.extend(self.entries.iter().flat_map(|entry| [micros(entry.at), value::of_bytes(&entry.member())]));
-        Ok(Call::script(&script::MERGE, group, args))
+        Ok(Call::script(&script::MERGE, whole(keys, self.reader, self.cap)?, args))
     }
 
     fn answer(&self, answer: Value) -> Result<bool, StoreError> {
@@ -189,6 +241,8 @@ pub struct Purge {
     pub reader: UserId,
     /// Whose posts.
     pub author: UserId,
+    /// Most entries of an inbox.
+    pub cap: u32,
 }
 
 impl Operation for Purge {
@@ -196,9 +250,9 @@ impl Operation for Purge {
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let group = SlotGroup::new(vec![keys.inbox(self.reader), keys.following(self.reader)])?;
-        let args = vec![self.author.get().into(), value::of_bytes(&self.author.get().to_be_bytes())];
-        Ok(Call::script(&script::PURGE, group, args))
+        let author = self.author.get();
+        let args = vec![author.into(), value::of_bytes(&author.to_be_bytes()), self.cap.into()];
+        Ok(Call::script(&script::PURGE, whole(keys, self.reader, self.cap)?, args))
     }
 
     fn answer(&self, answer: Value) -> Result<bool, StoreError> {

@@ -7,7 +7,7 @@ use fred::types::Value;
 use keyspace::{Keyspace, SlotGroup};
 use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 
-use super::{Operation, commit::version};
+use super::{Operation, commit::version, inbox::inbox_segments};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long a request id is kept: 24 hours, in seconds.
@@ -22,6 +22,8 @@ pub struct Publish {
     pub author: UserId,
     /// The post's id.
     pub post: PostId,
+    /// Whether the request names the post's id, so that no other post is meant.
+    pub is_given: bool,
     /// Names the request; empty for none.
     pub request_id: String,
     /// When; `None` for now.
@@ -64,8 +66,10 @@ pub struct Published {
     pub published_at: Micros,
     /// The version of the change.
     pub version: Version,
-    /// How many followers the author has. Without any, nothing is pending.
+    /// How many followers the author had.
     pub audience: u64,
+    /// Whether it may not have reached them yet.
+    pub is_pending: bool,
 }
 
 impl Operation for Publish {
@@ -73,6 +77,7 @@ impl Operation for Publish {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (author, partition) = (self.author, keys.partition(self.author));
+        let has_request = !self.request_id.is_empty();
         let mut names = vec![
             keys.log(partition),
             keys.pending(partition),
@@ -80,16 +85,17 @@ impl Operation for Publish {
             keys.posts(author),
             keys.post(author, self.post),
             keys.followers(author),
+            if has_request { keys.request(author, &self.request_id) } else { keys.posts(author) },
             keys.inbox(author),
             keys.feed(author),
         ];
-        if !self.request_id.is_empty() {
-            names.push(keys.request(author, &self.request_id));
-        }
+        names.extend(inbox_segments(keys, author, self.inbox_cap));
         // Of the entry only the member is used, which has no time.
         let entry = FeedEntry { at: Micros::MIN, post: self.post, author };
         let mut args = vec![
             version(self.seen),
+            i64::from(has_request).into(),
+            i64::from(self.is_given).into(),
             author.get().into(),
             self.post.get().into(),
             value::of_bytes(&self.post.get().to_be_bytes()),
@@ -110,13 +116,14 @@ impl Operation for Publish {
     }
 
     fn answer(&self, answer: Value) -> Result<PublishOutcome, StoreError> {
-        let [letter, version, published_at, audience, post] = value::array_of(answer)?;
+        let [letter, version, published_at, audience, post, is_pending] = value::array_of(answer)?;
         let published = || {
             Ok(Published {
                 post: post_id(&post)?,
                 published_at: value::score(&published_at)?,
                 version: Version(value::number(&version)?),
                 audience: value::number(&audience)?,
+                is_pending: value::number::<u8>(&is_pending)? == 1,
             })
         };
         match value::text(&letter)? {

@@ -63,7 +63,9 @@ fn bad_posts() -> Vec<(&'static str, PublishPostRequest)> {
         bad.push(("attributes", PublishPostRequest { attributes, ..good.clone() }));
     }
     let ahead = stamp(now() + Duration::from_secs(70).as_micros() as i64);
-    let times = bad_times().chain([Some(ahead), Some(Timestamp { seconds: 9_007_199_254, nanos: 740_992_000 })]);
+    let early = stamp(999);
+    let times =
+        bad_times().chain([Some(early), Some(ahead), Some(Timestamp { seconds: 9_007_199_254, nanos: 740_992_000 })]);
     bad.extend(times.map(|published_at| ("published_at", PublishPostRequest { published_at, ..good.clone() })));
     for id in ["a b", " ", "a\n", "\0", "\x7f", "é", "\u{202e}", &"x".repeat(65), &"é".repeat(1_000)] {
         bad.push(("request_id", PublishPostRequest { request_id: id.to_owned(), ..good.clone() }));
@@ -101,7 +103,7 @@ async fn the_largest_and_the_least_post_are_accepted(place: Place) {
     let largest = PublishPostRequest {
         content: vec![0xff; MOST_BYTES - 64 * (64 + 32)].into(),
         attributes: attributes((0..64).map(pair)),
-        published_at: Some(Timestamp { seconds: 0, nanos: 1_000 }),
+        published_at: Some(Timestamp { seconds: 0, nanos: 1_000_000 }),
         request_id: "!~".repeat(32),
         post_id: i64::MAX,
         author_id: i64::MAX,
