@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use futures::future::join;
+use futures::{StreamExt, future::join, stream};
+use model::UserId;
 use rand::{Rng, seq::IndexedRandom};
 use socialgraph::v1::{FeedPolicy, UnfollowRequest};
 
@@ -211,6 +212,78 @@ async fn field_f29_a_late_purge_takes_nothing_of_a_new_follow(place: Place) {
     becomes(&servers[1], ME, &all).await;
 }
 
+/// The same with purges that are surely late: behind those of somebody who unfollows hundreds.
+async fn field_f29_a_purge_behind_many_others_takes_nothing(place: Place) {
+    let other = ME + 1;
+    let api = place.serve(&[]).await;
+    let all = posts(&api, 60).await;
+    for author in AUTHORS {
+        api.follow(ME, author).await;
+    }
+    assert_eq!(feed(&api, ME).await, all);
+    for round in 0..10 {
+        let crowd = 10_000 + round * 400..10_400 + round * 400;
+        api.import(crowd.clone().map(|author| row(other, author)).collect()).await;
+        feed(&api, other).await;
+        stream::iter(crowd).for_each_concurrent(64, async |author| drop(api.unfollow(other, author).await)).await;
+        api.unfollow(ME, 2).await;
+        api.follow(ME, 2).await;
+        assert_eq!(feed(&api, ME).await, all, "round {round}, at once");
+        // Purges come one after another: when the post of this one is gone, those before it are done.
+        let last = publish(&api, post(4)).await;
+        api.follow(ME, 4).await;
+        assert_eq!(feed(&api, ME).await[0], last);
+        let len = inbox_len(&place, ME).await;
+        api.unfollow(ME, 4).await;
+        eventually("the last purge", async || (inbox_len(&place, ME).await < len).then_some(())).await;
+        assert_eq!(feed(&api, ME).await, all, "round {round}");
+    }
+}
+
+/// Makes a follow look as if the server had died between its two halves.
+async fn lose_second_half(place: &Place, follower: i64, followee: i64) {
+    place.settled().await;
+    let keys = place.keys();
+    let [user, author] = [follower, followee].map(|id| UserId::new(id).unwrap());
+    let followers = keys.followers(author).to_string();
+    assert_eq!(place.redis.command(&["ZREM", &followers, &follower.to_string()]).await, "1");
+    let partition = keys.partition(user);
+    let log = place.redis.command(&["XREVRANGE", &keys.log(partition).to_string(), "+", "-", "COUNT", "1"]).await;
+    let version = log.split_once('-').expect("a log entry").0;
+    place.redis.command(&["ZADD", &keys.pending(partition).to_string(), version, version]).await;
+}
+
+/// The author does not know of the reader yet, so that posts are not brought to the inbox, whether it was there before the
+/// follow or not. And yet the reader sees them.
+async fn a_follow_of_which_half_is_pending_shows_all(place: Place) {
+    for is_live_before in [true, false] {
+        for cap in ["10", "800"] {
+            let place = place.another().await;
+            let settings = [("feed.inbox-cap", cap), ("relay.min-age", "5m"), ("relay.lease", "1s")];
+            let slow = place.serve(&settings).await;
+            let mut expected = publish_all(&slow, (0..20).map(|number| post_at(1, BEGIN + number))).await;
+            if is_live_before {
+                assert_eq!(feed(&slow, ME).await, []);
+            }
+            slow.follow(ME, 1).await;
+            lose_second_half(&place, ME, 1).await;
+            for _ in 0..3 {
+                assert_eq!(feed(&slow, ME).await, expected, "live before: {is_live_before}");
+                let answer = slow.publish_with(post(1)).await;
+                assert_eq!(answer.audience, 0);
+                expected.insert(0, Entry::of_post(&answer.post.unwrap()));
+            }
+            assert_eq!(feed(&slow, ME).await, expected, "live before: {is_live_before}");
+            slow.stop().await;
+
+            let quick = place.serve(&[("feed.inbox-cap", cap)]).await;
+            eventually("the follow is whole", async || (!quick.followers(1).await.is_empty()).then_some(())).await;
+            expected.insert(0, publish(&quick, post(1)).await);
+            becomes(&quick, ME, &expected).await;
+        }
+    }
+}
+
 /// An author with many posts, most of them below the inbox, comes and goes as quickly as any.
 async fn many_posts_come_and_go_at_once(place: Place) {
     let api = place.serve(&SMALL).await;
@@ -311,6 +384,8 @@ on_both_backends!(
     field_f25_what_is_hidden_is_removed_later,
     field_f27_an_unfollow_removes_that_authors_posts_only,
     field_f29_a_late_purge_takes_nothing_of_a_new_follow,
+    field_f29_a_purge_behind_many_others_takes_nothing,
+    a_follow_of_which_half_is_pending_shows_all,
     many_posts_come_and_go_at_once,
     a_post_reaches_exactly_the_followers,
     a_post_reaches_all_of_a_large_audience,
