@@ -31,8 +31,16 @@ pub(crate) fn seed() -> u64 {
         Ok(text) => text.parse().expect("CHAOS_SEED is a number"),
         Err(_) => rand::random(),
     };
-    println!("CHAOS_SEED={seed}");
+    show(&format!("CHAOS_SEED={seed}"));
     seed
+}
+
+/// Prints a line about the running test past the capture of the test harness, so that every run shows it.
+fn show(line: &str) {
+    use std::io::Write;
+
+    let line = format!("{line} for {}\n", std::thread::current().name().unwrap_or_default());
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr");
 }
 
 /// Waits until something holds.

@@ -129,6 +129,14 @@ pub(crate) async fn eventually<T>(what: &str, mut attempt: impl AsyncFnMut() -> 
 /// A random generator whose seed a failing test shows. `IT_SEED` repeats a run.
 pub(crate) fn seeded() -> StdRng {
     let seed = std::env::var("IT_SEED").ok().map_or_else(rand::random, |text| text.parse().expect("IT_SEED"));
-    println!("IT_SEED={seed}");
+    show(&format!("IT_SEED={seed}"));
     StdRng::seed_from_u64(seed)
+}
+
+/// Prints a line about the running test past the capture of the test harness, so that every run shows it.
+fn show(line: &str) {
+    use std::io::Write;
+
+    let line = format!("{line} for {}\n", std::thread::current().name().unwrap_or_default());
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr");
 }
