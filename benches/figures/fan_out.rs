@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 use keyspace::{Keyspace, PartitionCount};
 use model::{FeedEntry, Micros, PostId};
-use socialgraph::v1::{ImportEdgesRequest, PublishPostRequest, ScrollFeedRequest};
+use socialgraph::v1::{
+    ImportEdgesRequest, PublishPostRequest, ScrollFeedRequest, social_graph_client::SocialGraphClient,
+};
+use tonic::{Code, transport::Channel};
 
 use crate::{
     Result, calls, slowlog,
@@ -18,11 +21,15 @@ const FIRST_READER: i64 = 1_000_000;
 const PIPELINE: usize = 512;
 const DELIVERIES: &str = "socialgraph_fanout_deliveries_total{outcome=\"pushed\"}";
 
-/// Many small inboxes, and a few of the usual size.
-const MANY: Audience = Audience { readers: 20_000, posts: 20 };
-const LARGE: Audience = Audience { readers: 500, posts: 800 };
+/// Posts that are published side by side.
+const SIDE_BY_SIDE: usize = 4;
 
-/// An author's followers, each with an inbox that holds as many posts as are published, so that the next ones push some out.
+/// A large audience, and a smaller one with inboxes of several segments.
+const MANY: Audience = Audience { readers: 20_000, posts: 20 };
+const FEWER: Audience = Audience { readers: 2_000, posts: 256 };
+
+/// An author's followers, each with an inbox that holds as many posts as are published at first. The same number again pushes
+/// those out.
 #[derive(Clone, Copy)]
 struct Audience {
     readers: i64,
@@ -35,7 +42,7 @@ pub(crate) async fn print() -> Result<()> {
         "\nFan-out: one author whose followers have an inbox each. Client, server and three Redis share the machine."
     );
     println!("Floor: plain fred with a ZADD an inbox, {PIPELINE} in flight.");
-    for audience in [MANY, LARGE] {
+    for audience in [MANY, FEWER] {
         audience.print().await?;
     }
     Ok(())
@@ -83,14 +90,16 @@ impl Audience {
         Ok(stream::iter(scrolls).buffer_unordered(64).try_collect::<()>().await?)
     }
 
-    /// Publishes, one post after the other, and gives the deliveries a second until the last one.
+    /// Publishes, and gives the deliveries a second until the last one.
     async fn publish(self, stage: &Stage) -> Result<f64> {
         let started = Instant::now();
         let wanted = delivered() + self.deliveries();
-        for _ in 0..self.posts {
+        let posts = (0..self.posts).map(|_| {
             let request = PublishPostRequest { author_id: AUTHOR, content: calls::content(), ..Default::default() };
-            stage.graph.clone().publish_post(request).await?;
-        }
+            let mut graph = stage.graph.clone();
+            async move { publish_until_taken(&mut graph, request).await }
+        });
+        stream::iter(posts).buffer_unordered(SIDE_BY_SIDE).try_collect::<()>().await?;
         while delivered() < wanted {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -114,6 +123,16 @@ impl Audience {
             stream::iter(pushes).buffer_unordered(PIPELINE).try_collect::<()>().await?;
         }
         Ok(self.deliveries() as f64 / started.elapsed().as_secs_f64())
+    }
+}
+
+/// As long as too many posts are on the way, tries again.
+async fn publish_until_taken(graph: &mut SocialGraphClient<Channel>, request: PublishPostRequest) -> Result<()> {
+    loop {
+        match graph.publish_post(request.clone()).await {
+            Err(status) if status.code() == Code::ResourceExhausted => {}
+            answer => return Ok(answer.map(|_| ())?),
+        }
     }
 }
 

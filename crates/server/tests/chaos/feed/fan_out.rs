@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -15,6 +18,7 @@ use futures::{
 use localcluster::LocalCluster;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use socialgraph::v1::{ImportEdgesRequest, PublishPostRequest};
+use tokio::time::sleep;
 use tonic::Request;
 
 use super::{fleet::Fleet, inboxes};
@@ -32,6 +36,8 @@ const READERS: Range<i64> = 1_000..3_000;
 /// Who publish side by side, one post after another.
 const PUBLISHERS: i64 = 4;
 const SIDE_BY_SIDE: usize = 32;
+/// After a call that failed.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Ids of one round.
 const IDS: i64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -60,7 +66,7 @@ async fn field_f38_killed_in_mid_fan_out_and_everyone_has_every_post_once() {
 
     let run = Run { cluster: &cluster, fleet: &fleet, told: Told::default() };
     // A first post, which tells the node of the author.
-    publish(&fleet, &run.told, 1..2).await;
+    publish(&fleet, &run.told, 1..2, &AtomicBool::new(false)).await;
     for (round, end) in (1..).zip(ENDS) {
         let acknowledgements = random.random_range(3..12);
         let unfinished = run.round(round, end, acknowledgements).await;
@@ -116,6 +122,8 @@ struct Run<'a> {
 impl Run<'_> {
     /// Publishes until the server ends. Gives the acknowledged posts that have not reached all: how many inboxes know each.
     async fn round(&self, round: i64, end: End, acknowledgements: usize) -> Vec<usize> {
+        // An author may have only so many posts on the way.
+        redis::quiescent(&self.cluster.addresses()).await;
         let node = inboxes::node_of(self.cluster, AUTHOR).await;
         let hung = (node + 1) % PRIMARIES;
         let is_hung = end == End::KilledInTheMiddle;
@@ -134,39 +142,49 @@ impl Run<'_> {
     /// Publishes from several sides, and ends the server when so many posts were acknowledged, and one has reached a node.
     async fn publish_until_the_end(&self, round: i64, end: End, acknowledgements: usize, node: usize) {
         let ids = |publisher| ids(round).skip(publisher as usize).step_by(PUBLISHERS as usize);
-        let publishing = join_all((0..PUBLISHERS).map(|publisher| publish(self.fleet, &self.told, ids(publisher))));
+        let stop = AtomicBool::new(false);
+        let publishers = (0..PUBLISHERS).map(|publisher| publish(self.fleet, &self.told, ids(publisher), &stop));
         let target = acknowledged(&self.told).len() + acknowledgements;
         let ending = async {
             until("posts are acknowledged", async || acknowledged(&self.told).len() >= target).await;
-            let first = round * IDS;
-            until("one goes out", async || inboxes::holding_at(self.cluster, node, first, AUTHOR).await > 0).await;
+            let first = self.acknowledged_in(round)[0];
+            until("one goes out", async || inboxes::holding_at(self.cluster, node, first, AUTHOR).await > 1).await;
             match end {
                 End::Killed | End::KilledInTheMiddle => self.fleet.kill(0).await,
                 End::InOrder => self.fleet.terminate(0).await,
             }
+            stop.store(true, Ordering::Relaxed);
         };
-        join(publishing, ending).await;
+        join(join_all(publishers), ending).await;
+    }
+
+    fn acknowledged_in(&self, round: i64) -> Vec<i64> {
+        let told = self.told.lock().unwrap();
+        told.range(ids(round)).filter(|(_, place)| place.is_some()).map(|(post, _)| *post).collect()
     }
 
     async fn unfinished(&self, round: i64) -> Vec<usize> {
-        let told = self.told.lock().unwrap().clone();
         let mut unfinished = Vec::new();
-        for (post, _) in told.range(ids(round)).filter(|(_, acknowledged)| acknowledged.is_some()) {
-            let reached = inboxes::holding(self.cluster, *post, AUTHOR).await;
+        for post in self.acknowledged_in(round) {
+            let reached = inboxes::holding(self.cluster, post, AUTHOR).await;
             unfinished.extend((reached < READERS.count()).then_some(reached));
         }
         unfinished
     }
 }
 
-/// Publishes until a call fails.
-async fn publish(fleet: &Fleet<'_>, told: &Told, ids: impl Iterator<Item = i64>) {
-    for post_id in ids {
+/// Publishes until told to stop.
+async fn publish(fleet: &Fleet<'_>, told: &Told, ids: impl Iterator<Item = i64>, stop: &AtomicBool) {
+    for post_id in ids.take_while(|_| !stop.load(Ordering::Relaxed)) {
         let content = post_id.to_string().into();
         let request = PublishPostRequest { author_id: AUTHOR, post_id, content, ..Default::default() };
         told.lock().unwrap().insert(post_id, None);
         let answer = fleet.attempt(request, |mut c, r| async move { c.publish_post(r).await }).await;
-        let Some(answer) = answer else { return };
+        let Some(answer) = answer else {
+            // Perhaps it was made. The server may be dead; there is no hurry.
+            sleep(PAUSE).await;
+            continue;
+        };
         let post = answer.expect("publish").post.expect("a post");
         told.lock().unwrap().insert(post_id, Some(Entry::of_post(&post)));
     }
