@@ -90,7 +90,7 @@ impl Graph {
     ) -> Result<Published, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(post.author);
-        let fingerprint = fingerprint(&post);
+        let (fingerprint, call) = (fingerprint(&post), rand::random());
         for _ in 0..MADE_ID_ATTEMPTS {
             let id = post.post_id.unwrap_or_else(|| {
                 let at = inner.proposed.take(partition, Micros::now().get().max(inner.seen.get(partition).0 + 1));
@@ -100,6 +100,7 @@ impl Graph {
                 author: post.author,
                 post: id,
                 is_given: post.post_id.is_some(),
+                call,
                 request_id: post.request_id.clone(),
                 published_at: post.published_at,
                 fingerprint,
@@ -111,7 +112,7 @@ impl Graph {
             };
             let (stored, created) = match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
                 PublishOutcome::Created(stored) => (stored, true),
-                // A made id is nobody else's: the commit was sent again after a lost answer.
+                // The post of this very call: the commit was sent again after a lost answer.
                 PublishOutcome::Existing(stored) => (stored, post.post_id.is_none() && stored.post == id),
                 PublishOutcome::PostIdReused if post.post_id.is_none() => continue,
                 PublishOutcome::PostIdReused => return Err(ServiceError::IdReused("post_id")),

@@ -346,6 +346,7 @@ fn commit_of(author: i64, at: Option<Micros>, post: i64) -> Publish {
         author: user(author),
         post: PostId::new(post).unwrap(),
         is_given: true,
+        call: 1,
         request_id: String::new(),
         published_at: at,
         fingerprint: 5,

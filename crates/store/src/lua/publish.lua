@@ -5,7 +5,7 @@
 -- Arguments:  the highest version seen of this partition (0 if none), 1 if the request has an id or 0, 1 if the request names
 --             the post id or 0, the author, the post id, its member in the timeline and in inboxes, published_at in microseconds (0: now), how far in the future that may be, a fingerprint of the content and
 --             attributes, the most entries of an inbox, for how many seconds a request id is kept, after how many
---             microseconds the relay takes the fan-out over; then the fields of the post and their values.
+--             microseconds the relay takes the fan-out over, a name of the call; then the fields of the post and their values.
 -- Returns:    a letter (c created, e the same post exists, r the request id was used for another content, p the post id was,
 --             f published_at is too far in the future), the version, published_at, the number of followers at that time, the post
 --             id, and 1 if the post may not have reached them yet or 0.
@@ -16,7 +16,7 @@
 local seen, has_request, is_given = tonumber(ARGV[1]), ARGV[2] == '1', ARGV[3] == '1'
 local author, post, timeline_member, inbox_member = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local published, ahead, fingerprint = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
-local cap, kept, patience = tonumber(ARGV[11]), ARGV[12], tonumber(ARGV[13])
+local cap, kept, patience, call = tonumber(ARGV[11]), ARGV[12], tonumber(ARGV[13]), ARGV[14]
 
 local FACTS = { 'fingerprint', 'version', 'published_at', 'audience' }
 local function exists(version, published_at, audience, id)
@@ -34,11 +34,12 @@ if request and request[1] then
   if request[2] ~= fingerprint or is_given and request[1] ~= post then return { 'r', '0', '0', 0, post, 0 } end
   return exists(request[3], request[4], request[5], request[1])
 end
-local known = redis.call('HMGET', KEYS[5], unpack(FACTS))
-if known[1] then
-  if known[1] ~= fingerprint then return { 'p', '0', '0', 0, post, 0 } end
-  remember_request(known[2], known[3], known[4])
-  return exists(known[2], known[3], known[4], post)
+local known = redis.call('HMGET', KEYS[5], 'call', unpack(FACTS))
+if known[2] then
+  -- A made id may be that of another call's post, which is another post even if the content is the same.
+  if known[2] ~= fingerprint or not is_given and known[1] ~= call then return { 'p', '0', '0', 0, post, 0 } end
+  remember_request(known[3], known[4], known[5])
+  return exists(known[3], known[4], known[5], post)
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -55,7 +56,7 @@ redis.call('XADD', KEYS[1], version .. '-0', 'p', author .. ' ' .. post .. ' ' .
 redis.call('SET', KEYS[3], version)
 if audience > 0 then redis.call('ZADD', KEYS[2], string.format('%.0f', next + patience), version) end
 redis.call('HSET', KEYS[5], 'fingerprint', fingerprint, 'version', version, 'published_at', score, 'audience', audience,
-  unpack(ARGV, 14))
+  'call', call, unpack(ARGV, 15))
 redis.call('ZADD', KEYS[4], score, timeline_member)
 if inbox and is_above_floor(inbox.floor, score, inbox_member) then
   close_inbox(inbox, cap, insert(inbox, cap, count(inbox), score, inbox_member))

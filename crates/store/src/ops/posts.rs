@@ -24,6 +24,8 @@ pub struct Publish {
     pub post: PostId,
     /// Whether the request names the post's id, so that no other post is meant.
     pub is_given: bool,
+    /// Names the call, unlike any other: a made id may be that of another call's post.
+    pub call: u64,
     /// Names the request; empty for none.
     pub request_id: String,
     /// When; `None` for now.
@@ -106,6 +108,7 @@ impl Operation for Publish {
             self.inbox_cap.into(),
             REQUEST_KEPT_SECONDS.into(),
             value::of_micros(self.patience),
+            format!("{:016x}", self.call).into(),
             "content".into(),
             Value::Bytes(self.content.clone()),
         ];
