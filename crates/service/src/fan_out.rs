@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::{
     lanes::{Lanes, Ticket, Underway},
     lists::Walk,
-    settle::Settler,
+    settle::settle,
 };
 
 /// Posts of small audiences that are delivered side by side, and of large ones, which take longer.
@@ -35,7 +35,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 pub(crate) struct FanOut {
     store: Store,
     tasks: Tasks,
-    settler: Settler,
     lanes: Lanes,
     underway: Underway<(Partition, Version)>,
     small: Arc<Semaphore>,
@@ -51,10 +50,10 @@ struct Slice {
 }
 
 impl FanOut {
-    pub(crate) fn new(store: Store, tasks: Tasks, settler: Settler, inbox_cap: u32) -> Self {
+    pub(crate) fn new(store: Store, tasks: Tasks, inbox_cap: u32) -> Self {
         let [small, large] = [SMALL_SIDE_BY_SIDE, LARGE_SIDE_BY_SIDE].map(|places| Arc::new(Semaphore::new(places)));
         let (lanes, underway) = (Lanes::new(), Underway::new());
-        Self { store, tasks, settler, lanes, underway, small, large, inbox_cap }
+        Self { store, tasks, lanes, underway, small, large, inbox_cap }
     }
 
     /// Waits until a new post of an author may be on its way to its audience; `None` if it may not in time.
@@ -77,13 +76,16 @@ impl FanOut {
             let this = self.clone();
             self.tasks.spawn_once("fan-out", async move {
                 let delivery = this.deliver_in_turn(&ticket, version, entry, audience);
-                match this.tasks.token().run_until_cancelled(delivery).await {
-                    Some(Ok(())) => this.settler.settle(partition, version),
+                let delivered = this.tasks.token().run_until_cancelled(delivery).await;
+                drop(ticket);
+                let _nobody_waits = done.send(());
+                match delivered {
+                    Some(Ok(())) => settle(&this.store, std::iter::once((partition, version))).await,
                     Some(Err(error)) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
                     None => {}
                 }
-                drop((ticket, doing));
-                let _nobody_waits = done.send(());
+                // Only now, or the relay would take what is not settled for left behind.
+                drop(doing);
             });
         }
         async move {

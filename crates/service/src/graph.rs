@@ -126,7 +126,7 @@ impl Graph {
         }
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
-        let fan_out = FanOut::new(store.clone(), tasks.clone(), settler.clone(), settings.inbox_cap);
+        let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
         Relay::start(store.clone(), settings.clone(), running.clone(), fan_out.clone(), tasks);
         let inner = Inner {
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
