@@ -9,7 +9,7 @@ use std::{
 
 use socialgraph_localcluster::{LocalCluster, Options, Topology};
 
-use crate::support::{LIMIT, THREE, assert_ended, assert_filled, fill, processes, start, temporary};
+use crate::support::{LIMIT, THREE, assert_ended, assert_filled, assert_running, fill, start, temporary};
 
 const DIR: &str = "LOCALCLUSTER_TEST_DIR";
 
@@ -101,7 +101,7 @@ async fn servers_that_lost_their_watcher_too_are_stopped_by_the_next_start() {
         }
     }
     holder.kill();
-    assert_eq!(processes(&format!("{}/node-", data.display())).len(), 3, "the servers live on");
+    assert_running(&data, 3).await;
     let cluster = start(&data, THREE).await;
     assert_filled(&cluster).await;
     cluster.stop().await;

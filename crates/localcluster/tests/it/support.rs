@@ -46,7 +46,7 @@ async fn routed(cluster: &LocalCluster, command: &[&str]) -> String {
 }
 
 /// Command lines of running processes that mention `text`.
-pub(crate) fn processes(text: &str) -> Vec<String> {
+fn processes(text: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("list processes").flatten();
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).filter(|line| line.contains(text)).collect()
@@ -54,11 +54,16 @@ pub(crate) fn processes(text: &str) -> Vec<String> {
 
 /// Waits until no server runs on `dir`, and no watcher either.
 pub(crate) async fn assert_ended(dir: &Path) {
+    assert_running(dir, 0).await;
+}
+
+/// Waits until so many servers run on `dir`, and nothing beside them: what was killed may take a moment to go.
+pub(crate) async fn assert_running(dir: &Path, servers: usize) {
     let text = format!("{}/node-", dir.canonicalize().unwrap_or(dir.to_owned()).display());
-    let ended = async {
-        while !processes(&text).is_empty() {
+    let settled = async {
+        while processes(&text).len() != servers {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(LIMIT, ended).await.is_ok(), "still running: {:?}", processes(&text));
+    assert!(tokio::time::timeout(LIMIT, settled).await.is_ok(), "running: {:?}", processes(&text));
 }
