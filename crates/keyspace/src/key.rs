@@ -34,6 +34,24 @@ impl Key {
     pub const fn slot(&self) -> Slot {
         self.slot
     }
+
+    /// ZSET, an older part of the list whose head this is, by its bound as the list's `parts` name it: a member, a blank, and a
+    /// score. `None` if that is no name.
+    pub fn segment(&self, bound: &[u8]) -> Option<Self> {
+        let blank = bound.iter().rposition(|&byte| byte == b' ')?;
+        let (member, score) = (&bound[..blank], str::from_utf8(&bound[blank + 1..]).ok()?);
+        let mut key = UnfinishedKey(String::from_utf8(self.bytes.to_vec()).ok()?, self.slot);
+        let _infallible = match self.kind()? {
+            "posts" => write!(key.0, ":{score}-{}", u64::from_be_bytes(member.try_into().ok()?)),
+            _ => write!(key.0, ":{score}-{}", str::from_utf8(member).ok()?),
+        };
+        Some(key.finish())
+    }
+
+    /// The word after the hash tag.
+    fn kind(&self) -> Option<&str> {
+        str::from_utf8(&self.bytes).ok()?.split(':').nth(2)
+    }
 }
 
 impl fmt::Display for Key {
@@ -102,6 +120,13 @@ impl Keyspace {
         self.of_user("following", user)
     }
 
+    /// SET: the followees in segments of the list.
+    pub fn following_ids(&self, user: UserId) -> Key {
+        let mut key = self.unfinished("following", user);
+        key.0.push_str(":ids");
+        key.finish()
+    }
+
     /// ZSET: former followee -> version of the unfollow. Kept for 7 days.
     pub fn left(&self, user: UserId) -> Key {
         self.of_user("left", user)
@@ -115,6 +140,11 @@ impl Keyspace {
     /// ZSET: former follower -> version of the removal. Kept for 1 hour.
     pub fn gone(&self, user: UserId) -> Key {
         self.of_user("gone", user)
+    }
+
+    /// The parts of a timeline: see [`Keyspace::list_parts`].
+    pub fn posts_parts(&self, author: UserId) -> Key {
+        self.parts("posts", author)
     }
 
     /// ZSET: post id of 8 bytes, the highest first -> time of publication in microseconds.
@@ -162,6 +192,14 @@ impl Keyspace {
         }
     }
 
+    /// ZSET: bound of a segment of one of a user's lists -> the bound's score, and '' -> entries of all segments, negated.
+    pub fn list_parts(&self, list: List, user: UserId) -> Key {
+        match list {
+            List::Following => self.parts("following", user),
+            List::Followers => self.parts("followers", user),
+        }
+    }
+
     /// STREAM: every change in a partition, in order.
     pub fn log(&self, partition: Partition) -> Key {
         self.of_partition("log", partition)
@@ -193,6 +231,12 @@ impl Keyspace {
 
     fn of_user(&self, kind: &str, user: UserId) -> Key {
         self.unfinished(kind, user).finish()
+    }
+
+    fn parts(&self, kind: &str, user: UserId) -> Key {
+        let mut key = self.unfinished(kind, user);
+        key.0.push_str(":parts");
+        key.finish()
     }
 
     fn unfinished(&self, kind: &str, user: UserId) -> UnfinishedKey {
@@ -241,10 +285,16 @@ mod tests {
         let partition = keys.partition(user);
         let names = [
             keys.following(user),
+            keys.list_parts(List::Following, user),
+            keys.following_ids(user),
+            keys.following(user).segment(b"7 1700000000000000").unwrap(),
             keys.left(user),
             keys.followers(user),
+            keys.list_parts(List::Followers, user),
             keys.gone(user),
             keys.posts(user),
+            keys.posts_parts(user),
+            keys.posts(user).segment(b"\0\0\0\0\0\0\x01\x02 1700000000000000").unwrap(),
             keys.post(user, PostId::new(7).unwrap()),
             keys.request(user, "r{1}"),
             keys.inbox(user),
@@ -258,10 +308,16 @@ mod tests {
         ];
         let golden = [
             "sg:{0x1}:following:42",
+            "sg:{0x1}:following:42:parts",
+            "sg:{0x1}:following:42:ids",
+            "sg:{0x1}:following:42:1700000000000000-7",
             "sg:{0x1}:left:42",
             "sg:{0x1}:followers:42",
+            "sg:{0x1}:followers:42:parts",
             "sg:{0x1}:gone:42",
             "sg:{0x1}:posts:42",
+            "sg:{0x1}:posts:42:parts",
+            "sg:{0x1}:posts:42:1700000000000000-258",
             "sg:{0x1}:post:42:7",
             "sg:{0x1}:request:42:r{1}",
             "sg:{0x1}:inbox:42",

@@ -4,17 +4,16 @@ use keyspace::List;
 use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
 use store::{
     StoreError, Traffic,
-    ops::{Count, Probe},
+    ops::{Count, Probe, Probed},
 };
 use tokio::time::timeout;
 
 use crate::{
     Graph, ServiceError,
-    lists::{Slice, Walk},
+    lists::{MOST_ENTRIES, Slice, Walk},
+    times::find_times,
 };
 
-/// Entries that are read and probed at a time: with what a walk adds, no command touches more than 1,000.
-const CHUNK: usize = 998;
 /// How long reading the lengths of two lists may take before Redis counts as away.
 const LENGTHS_LIMIT: Duration = Duration::from_secs(2);
 
@@ -69,7 +68,8 @@ pub struct CommonPage {
 }
 
 impl Graph {
-    /// Whom both users follow: reads the shorter list in chunks and probes the longer one.
+    /// Whom both users follow: reads the shorter list in slices and probes the longer one. Where that one is so long that probes
+    /// do not tell since when, it is read as well.
     pub async fn common_follows(&self, query: CommonQuery, deadline: Deadline) -> Result<CommonPage, ServiceError> {
         let order = match query.order {
             CommonOrder::User => 1,
@@ -104,10 +104,10 @@ impl Graph {
     /// The way through the shorter list. That it can be found tells a search that is slow from a Redis that is away, so it may take
     /// longer than the budget.
     async fn shorter_list(&self, query: &CommonQuery, deadline: Deadline) -> Result<Walk, ServiceError> {
-        let lengths = [query.user, query.other].map(|user| Count { list: List::Following, user });
+        let lengths = [query.user, query.other].map(Count);
         let limit = deadline.min(Deadline::after(LENGTHS_LIMIT));
         let lengths = self.inner.store.run_all(&lengths, Traffic::Interactive, limit).await;
-        let lengths: Result<Vec<u64>, _> = lengths.into_iter().collect();
+        let lengths: Result<Vec<_>, _> = lengths.into_iter().map(|counts| counts.map(|counts| counts.following)).collect();
         let lengths = lengths
             .map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
         let user = if lengths[0] <= lengths[1] { query.user } else { query.other };
@@ -125,24 +125,32 @@ impl Graph {
         let store = &self.inner.store;
         let user_is_shorter = walk.user == query.user;
         let longer = if user_is_shorter { query.other } else { query.user };
-        let mut slice = walk.slice(store, None, CHUNK, deadline).await?;
+        let common = |entry: Entry, time| {
+            let (followed_at, other_followed_at) = if user_is_shorter { (entry.at, time) } else { (time, entry.at) };
+            Common { followee: entry.user, followed_at, other_followed_at }
+        };
+        let mut untimed = Vec::new();
+        let mut slice = walk.slice(store, None, MOST_ENTRIES, deadline).await?;
         while !slice.entries.is_empty() {
             let probe = Probe { follower: longer, followees: slice.entries.iter().map(|entry| entry.user).collect() };
             let following_slice = async {
                 match slice.next {
-                    Some(last) => walk.slice(store, Some(last), CHUNK, deadline).await,
+                    Some(last) => walk.slice(store, Some(last), MOST_ENTRIES, deadline).await,
                     None => Ok(Slice { entries: Vec::new(), next: None }),
                 }
             };
-            let (times, next) = futures::join!(store.run(&probe, Traffic::Bulk, deadline), following_slice);
-            let matches = slice.entries.iter().zip(times?).filter_map(|(entry, time)| Some((entry, time?)));
-            found.extend(matches.map(|(entry, time)| {
-                let (followed_at, other_followed_at) =
-                    if user_is_shorter { (entry.at, time) } else { (time, entry.at) };
-                Common { followee: entry.user, followed_at, other_followed_at }
-            }));
+            let (probed, next) = futures::join!(store.run(&probe, Traffic::Bulk, deadline), following_slice);
+            for (&entry, probed) in slice.entries.iter().zip(probed?) {
+                match probed {
+                    Probed::Not => {}
+                    Probed::Since(time) => found.push(common(entry, time)),
+                    Probed::Sometime => untimed.push(entry),
+                }
+            }
             slice = next?;
         }
+        let times = find_times(store, longer, untimed.iter().map(|entry| entry.user), deadline).await?;
+        found.extend(untimed.into_iter().filter_map(|entry| Some(common(entry, times.get(&entry.user).copied()??))));
         Ok(())
     }
 }

@@ -6,10 +6,10 @@ use keyspace::Partition;
 use model::{Deadline, Edge, InvalidToken, Micros, UserId, Version};
 use store::{
     StoreError, Traffic,
-    ops::{Apply, Clock, Follow, FollowerChange, IsFollowing, Probe, RowOutcome, Unfollow},
+    ops::{Apply, Clock, Follow, FollowerChange, Probe, RowOutcome, Unfollow},
 };
 
-use crate::{Graph, ServiceError, graph::Inner};
+use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
 
 /// The longest that a caller waits for the second half of a write, which the relay finishes otherwise.
 const APPLY_WAIT: Duration = Duration::from_secs(1);
@@ -62,14 +62,23 @@ impl Graph {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(edge.follower());
         let max = inner.settings.max_following;
-        let commit = Follow::one(edge, partition, source, max, inner.seen.get(partition));
-        let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
-        inner.seen.raise(partition, committed.version);
-        let (created, followed_at) = match committed.outcomes[..] {
-            [RowOutcome::Created { followed_at, .. }] => (true, followed_at),
-            [RowOutcome::Existing { followed_at }] => (false, followed_at),
-            [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
-            ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
+        let mut commit = Follow::one(edge, partition, source, max, inner.seen.get(partition));
+        let (committed, created, followed_at) = loop {
+            commit.seen = inner.seen.get(partition);
+            let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
+            inner.seen.raise(partition, committed.version);
+            match committed.outcomes[..] {
+                [RowOutcome::Created { followed_at, .. }] => break (committed, true, followed_at),
+                [RowOutcome::Existing { followed_at: Some(followed_at) }] => break (committed, false, followed_at),
+                // In a segment. If it is gone by the time of that look, the follow is a new one.
+                [RowOutcome::Existing { followed_at: None }] => {
+                    if let Some(followed_at) = inner.follow_time(edge.follower(), edge.followee(), deadline).await? {
+                        break (committed, false, followed_at);
+                    }
+                }
+                [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
+                ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
+            }
         };
         if !created {
             count_noop("follow", edge);
@@ -115,7 +124,7 @@ impl Graph {
         Ok(Write { partition, version })
     }
 
-    /// Since when one user follows another; `None` if they do not. One round trip.
+    /// Since when one user follows another; `None` if they do not. One round trip; two where the edge is in a segment.
     pub async fn is_following(
         &self,
         follower: UserId,
@@ -124,8 +133,7 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<Option<Micros>, ServiceError> {
         let inner = &self.inner;
-        let read = IsFollowing { follower, followee };
-        let read = inner.store.run(&read, Traffic::Interactive, deadline);
+        let read = inner.follow_time(follower, followee, deadline);
         let Freshness::AtLeast(Write { partition, version }) = freshness else { return Ok(read.await?) };
 
         inner.seen.raise(partition, version);
@@ -140,19 +148,31 @@ impl Graph {
         Ok(read?)
     }
 
-    /// Since when one user follows each of 1 to 1,000 others, in the order given. One round trip.
+    /// Since when one user follows each of 1 to 1,000 others, in the order given. One round trip; two where edges are in segments.
     pub async fn batch_is_following(
         &self,
         follower: UserId,
         followees: Vec<UserId>,
         deadline: Deadline,
     ) -> Result<Vec<Option<Micros>>, ServiceError> {
-        let probe = Probe { follower, followees };
-        Ok(self.inner.store.run(&probe, Traffic::Interactive, deadline).await?)
+        let probe = [Probe { follower, followees }];
+        let times = follow_times(&self.inner.store, &probe, Traffic::Interactive, deadline).await?;
+        Ok(times.into_iter().flatten().collect())
     }
 }
 
 impl Inner {
+    async fn follow_time(
+        &self,
+        follower: UserId,
+        followee: UserId,
+        deadline: Deadline,
+    ) -> Result<Option<Micros>, StoreError> {
+        let probe = [Probe { follower, followees: vec![followee] }];
+        let times = follow_times(&self.store, &probe, Traffic::Interactive, deadline).await?;
+        Ok(times.into_iter().flatten().next().flatten())
+    }
+
     async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<(), StoreError> {
         let wait = APPLY_WAIT.min(deadline.remaining() / 2);
         let apply = Apply { changes: vec![(edge, change)] };

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
     lanes::{Lanes, Ticket, Underway},
-    lists::Walk,
+    lists::{MOST_ENTRIES, Walk},
     settle::settle,
 };
 
@@ -21,8 +21,6 @@ const SMALL_SIDE_BY_SIDE: usize = 16;
 const LARGE_SIDE_BY_SIDE: usize = 4;
 /// What a small audience is.
 const SMALL: u64 = 10_000;
-/// Followers of one read.
-const MOST_FOLLOWERS: usize = 998;
 /// Reads of one slice: so many followers are grouped by partition at a time, about 16 in each of 1,024.
 const READS: usize = 16;
 /// Readers of one script.
@@ -143,7 +141,7 @@ impl FanOut {
         let walk = Walk { list: List::Followers, user: author, order: Order::NewestFirst, window: Window::ALL };
         let mut slice = Slice { followers: Vec::new(), next: after };
         for _ in 0..READS {
-            let read = walk.slice(&self.store, slice.next, MOST_FOLLOWERS, Deadline::after(TIME_LIMIT)).await?;
+            let read = walk.slice(&self.store, slice.next, MOST_ENTRIES, Deadline::after(TIME_LIMIT)).await?;
             slice.followers.extend(read.entries.iter().map(|entry| entry.user));
             slice.next = read.next;
             if slice.next.is_none() {

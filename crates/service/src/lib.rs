@@ -17,10 +17,10 @@ mod purge;
 mod relay;
 mod running;
 mod settle;
+mod times;
 mod versions;
 
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery};
-pub use counts::Counts;
 pub use edges::{Followed, Freshness, Unfollowed, Write};
 pub use error::ServiceError;
 pub use feed::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart};
@@ -30,3 +30,4 @@ pub use inspect::{InspectedKey, InspectedUser};
 pub use keyspace::List;
 pub use lists::{ListPage, ListQuery};
 pub use posts::{NewPost, Post, Published};
+pub use store::ops::Counts;

@@ -14,7 +14,9 @@ use store::{
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle};
+use crate::{
+    GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle, times::follow_times,
+};
 
 /// How long one sweep's calls may take each.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -138,10 +140,10 @@ impl Relay {
                 followees: changes.iter().map(|(edge, _)| edge.followee()).collect(),
             })
             .collect();
-        let truths = self.store.run_all(&probes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        let truths = follow_times(&self.store, &probes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
         let mut replayed = Vec::new();
         for (changes, truths) in by_follower.into_values().zip(truths) {
-            replayed.extend(changes.into_iter().zip(truths?).filter(|&((_, change), truth)| is_true(change, truth)));
+            replayed.extend(changes.into_iter().zip(truths).filter(|&((_, change), truth)| is_true(change, truth)));
         }
         Ok(replayed.into_iter().map(|(change, _)| change).collect())
     }

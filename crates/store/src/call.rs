@@ -2,14 +2,29 @@ use bytes::Bytes;
 use fred::types::Value;
 use keyspace::{Key, Slot, SlotGroup};
 
-use crate::script::Script;
+use crate::{StoreError, script::Script, value};
+
+/// What a script's answer begins with that asks for segments.
+const MORE_SEGMENTS: &[u8] = b"NEED";
 
 /// One command or script on the keys of one slot: all that the store ever sends.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub(crate) verb: Verb,
     pub(crate) slot: Slot,
+    keys: Vec<Key>,
     args: Vec<Value>,
+    segments: Vec<Segment>,
+}
+
+/// A part of a list that a script asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Segment {
+    /// The number of the list's head among the keys, from 1.
+    head: usize,
+    /// What the list's `parts` call it.
+    name: Bytes,
+    key: Key,
 }
 
 /// What to run.
@@ -34,44 +49,74 @@ impl Call {
     pub(crate) fn command<A: Into<Value>>(name: &'static str, key: Key, args: impl IntoIterator<Item = A>) -> Self {
         let slot = key.slot();
         let args = std::iter::once(Value::Bytes(key.into_bytes())).chain(args.into_iter().map(Into::into)).collect();
-        Self { verb: Verb::Command(name), slot, args }
+        Self::of_command(name, slot, args)
     }
 
     /// A command with a word before its only key, such as `OBJECT ENCODING key`.
     pub(crate) fn subcommand(name: &'static str, word: &'static str, key: Key) -> Self {
         let slot = key.slot();
-        let args = vec![Value::from_static_str(word), Value::Bytes(key.into_bytes())];
-        Self { verb: Verb::Command(name), slot, args }
+        Self::of_command(name, slot, vec![Value::from_static_str(word), Value::Bytes(key.into_bytes())])
     }
 
     /// A command without a key, sent to the node that serves a slot.
     pub(crate) fn to_slot(name: &'static str, slot: Slot) -> Self {
-        Self { verb: Verb::Command(name), slot, args: Vec::new() }
+        Self::of_command(name, slot, Vec::new())
+    }
+
+    fn of_command(name: &'static str, slot: Slot, args: Vec<Value>) -> Self {
+        Self { verb: Verb::Command(name), slot, keys: Vec::new(), args, segments: Vec::new() }
     }
 
     /// A script.
     pub(crate) fn script(script: &'static Script, group: SlotGroup, args: Vec<Value>) -> Self {
         let slot = group.slot();
-        let keys = group.into_keys();
-        let mut all = Vec::with_capacity(2 + keys.len() + args.len());
-        all.push(Value::from_static_str(""));
-        all.push(Value::Integer(keys.len() as i64));
-        all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
-        all.extend(args);
-        Self { verb: Verb::Script(script), slot, args: all }
+        Self { verb: Verb::Script(script), slot, keys: group.into_keys(), args, segments: Vec::new() }
     }
 
     /// The command's name and arguments as they go over the wire. `with_source` sends a script's text instead of its hash.
     pub(crate) fn wire(&self, with_source: bool) -> (&'static str, Vec<Value>) {
-        let mut args = self.args.clone();
-        let name = match self.verb {
-            Verb::Command(name) => name,
-            Verb::Script(script) => {
-                let (name, text) = if with_source { ("EVAL", script.source) } else { ("EVALSHA", script.sha()) };
-                args[0] = Value::Bytes(Bytes::copy_from_slice(text.as_bytes()));
-                name
-            }
+        let script = match self.verb {
+            Verb::Command(name) => return (name, self.args.clone()),
+            Verb::Script(script) => script,
         };
-        (name, args)
+        let (name, text) = if with_source { ("EVAL", script.source) } else { ("EVALSHA", script.sha()) };
+        let keys = self.keys.iter().chain(self.segments.iter().map(|segment| &segment.key));
+        let mut wire = Vec::with_capacity(3 + self.keys.len() + self.args.len() + 3 * self.segments.len());
+        wire.push(Value::Bytes(Bytes::from_static(text.as_bytes())));
+        wire.push(Value::Integer((self.keys.len() + self.segments.len()) as i64));
+        wire.extend(keys.map(|key| Value::Bytes(key.bytes().clone())));
+        wire.extend_from_slice(&self.args);
+        for segment in &self.segments {
+            wire.extend([Value::Integer(segment.head as i64), Value::Bytes(segment.name.clone())]);
+        }
+        if script.takes_segments {
+            wire.push(Value::Integer(self.segments.len() as i64));
+        }
+        (name, wire)
+    }
+
+    /// Takes the segments that a script asked for instead of an answer; gives whether it did. It may be asked again then: nothing was
+    /// written.
+    pub(crate) fn take_segments(&mut self, answer: &Value) -> Result<bool, StoreError> {
+        let Value::Array(items) = answer else { return Ok(false) };
+        let (Some((first, asked)), Verb::Script(Script { takes_segments: true, .. })) = (items.split_first(), self.verb)
+        else {
+            return Ok(false);
+        };
+        if first.as_bytes() != Some(MORE_SEGMENTS) {
+            return Ok(false);
+        }
+        for pair in asked.chunks(2) {
+            let segment = self.segment(pair).ok_or_else(|| value::unexpected("a segment", answer))?;
+            self.segments.push(segment);
+        }
+        Ok(true)
+    }
+
+    fn segment(&self, pair: &[Value]) -> Option<Segment> {
+        let [head, name] = pair else { return None };
+        let (head, name) = (value::number::<usize>(head).ok()?, value::bytes(name).ok()?);
+        let key = self.keys.get(head.checked_sub(1)?)?.segment(name)?;
+        Some(Segment { head, name: Bytes::copy_from_slice(name), key })
     }
 }

@@ -5,16 +5,24 @@ use std::sync::OnceLock;
 pub(crate) struct Script {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
+    /// Whether it works on lists in segments, of which it may ask for more. See `list.lua`.
+    pub(crate) takes_segments: bool,
     sha: OnceLock<String>,
 }
 
 impl Script {
-    const fn new(name: &'static str, source: &'static str) -> Self {
-        Self { name, source, sha: OnceLock::new() }
+    const fn new(name: &'static str, source: &'static str, libraries: &[&str]) -> Self {
+        let mut takes_segments = false;
+        let mut at = 0;
+        while at < libraries.len() {
+            takes_segments |= matches!(libraries[at].as_bytes(), b"list");
+            at += 1;
+        }
+        Self { name, source, takes_segments, sha: OnceLock::new() }
     }
 
     /// What Redis knows the script by.
-    pub(crate) fn sha(&self) -> &str {
+    pub(crate) fn sha(&'static self) -> &'static str {
         self.sha.get_or_init(|| fred::util::sha1_hash(self.source))
     }
 }
@@ -25,6 +33,7 @@ macro_rules! scripts {
         $(pub(crate) static $name: Script = Script::new(
             $file,
             concat!($($(include_str!(concat!("lua/lib/", $library, ".lua")),)*)? include_str!(concat!("lua/", $file, ".lua"))),
+            &[$($($library),*)?],
         );)*
 
         static ALL: &[&Script] = &[$(&$name),*];
@@ -32,21 +41,23 @@ macro_rules! scripts {
 }
 
 scripts! {
-    APPLY: "apply",
+    APPLY: "apply" with "order" "list",
+    COUNTS: "counts" with "order" "list",
     DUE: "due",
-    FOLLOW: "follow",
+    FOLLOW: "follow" with "order" "list",
     FORMAT: "format",
     LEASE: "lease",
-    MERGE: "merge" with "order" "segments" "inbox",
+    MERGE: "merge" with "order" "segments" "inbox" "list",
     PLACE: "place" with "order" "segments" "inbox",
-    PUBLISH: "publish" with "order" "segments" "inbox",
-    PURGE: "purge" with "order" "segments" "inbox",
+    PROBE: "probe" with "order" "list",
+    PUBLISH: "publish" with "order" "segments" "inbox" "list",
+    PURGE: "purge" with "order" "segments" "inbox" "list",
     PUSH: "push" with "order" "segments" "inbox",
-    RANK: "rank" with "order",
-    SCROLL: "scroll" with "order" "segments" "inbox",
-    TIMELINE: "timeline" with "order",
+    RANGE: "range" with "order" "list",
+    SCROLL: "scroll" with "order" "segments" "inbox" "list",
+    TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
-    UNFOLLOW: "unfollow",
+    UNFOLLOW: "unfollow" with "order" "list",
 }
 
 /// The name and the text of every script, for tools that look into Redis.

@@ -36,6 +36,9 @@ const INTERACTIVE_WINDOW: usize = 512;
 /// existing.
 const BULK_WINDOW: usize = 32;
 
+/// How often a script may ask for segments. Twice is usual; more often, others make new segments meanwhile.
+const MOST_ROUNDS: usize = 32;
+
 /// The graph's place in Redis. Clones share the same connections.
 ///
 /// Everything is asked for as an [`Operation`]: one script or command on the keys of one slot. A call that was not run, or
@@ -90,7 +93,7 @@ impl Store {
         deadline: Deadline,
     ) -> Result<O::Output, StoreError> {
         let call = operation.call(&self.inner.keys)?;
-        operation.answer(self.inner.send(&call, traffic, deadline).await?)
+        operation.answer(self.inner.finish(call, traffic, deadline).await?)
     }
 
     /// Does many things at once, in no particular order; results come in the order given. Nodes are served side by side,
@@ -128,7 +131,7 @@ impl Store {
         let inner = self.inner.clone();
         async move {
             let answer = match call {
-                Ok(call) => inner.send(&call, traffic, deadline).await,
+                Ok(call) => inner.finish(call, traffic, deadline).await,
                 Err(error) => Err(error),
             };
             (index, answer)
@@ -182,6 +185,18 @@ impl Store {
 }
 
 impl Inner {
+    /// Sends a call, and again with the segments that its script asks for.
+    async fn finish(&self, mut call: Call, traffic: Traffic, deadline: Deadline) -> Result<Value, StoreError> {
+        for _ in 0..MOST_ROUNDS {
+            let answer = self.send(&call, traffic, deadline).await?;
+            if !call.take_segments(&answer)? {
+                return Ok(answer);
+            }
+            metrics::counter!("socialgraph_segment_rounds_total").increment(1);
+        }
+        Err(StoreError::Unavailable("the list changes too fast".to_owned()))
+    }
+
     /// Sends a call until it is answered, refused, or its deadline passes.
     async fn send(&self, call: &Call, traffic: Traffic, deadline: Deadline) -> Result<Value, StoreError> {
         let mut pause = PAUSES.0;

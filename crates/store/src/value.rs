@@ -4,7 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
-use model::{Entry, InvalidTime, Micros, UserId};
+use model::{InvalidTime, Micros, UserId};
 
 use crate::StoreError;
 
@@ -70,7 +70,8 @@ pub(crate) fn score_text(text: &str) -> Result<Micros, StoreError> {
     optional_score_text(text)?.ok_or_else(|| StoreError::Refused("expected a score, got 0".to_owned()))
 }
 
-fn optional_score_text(text: &str) -> Result<Option<Micros>, StoreError> {
+/// [`optional_score`], of a text.
+pub(crate) fn optional_score_text(text: &str) -> Result<Option<Micros>, StoreError> {
     let number = text.parse().or_else(|_| text.parse::<f64>().map(|float| float as u64));
     match number.map(Micros::new) {
         Ok(Ok(score)) => Ok(Some(score)),
@@ -83,9 +84,13 @@ pub(crate) fn user(value: &Value) -> Result<UserId, StoreError> {
     UserId::new(number(value)?).map_err(|_| unexpected("a user id", value))
 }
 
-/// Members and scores in turn.
-pub(crate) fn entries(value: Value) -> Result<Vec<Entry>, StoreError> {
-    pairs(value)?.iter().map(|[member, at]| Ok(Entry { at: score(at)?, user: user(member)? })).collect()
+/// Members and scores in turn, of each part of a list.
+pub(crate) fn parts<T>(
+    value: Value,
+    entry: impl Fn(&Value, &Value) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let parts = array(value)?.into_iter().map(pairs).collect::<Result<Vec<_>, _>>()?;
+    parts.iter().flatten().map(|[member, score]| entry(member, score)).collect()
 }
 
 /// Two things in turn.

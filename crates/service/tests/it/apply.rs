@@ -21,7 +21,7 @@ async fn history(world: &World, edge: Edge, random: &mut StdRng) -> Vec<Follower
                 changes.push(FollowerChange::Present { followed_at, version });
             }
             // A repeated follow applies again, under the partition's last version.
-            [RowOutcome::Existing { followed_at }] => {
+            [RowOutcome::Existing { followed_at: Some(followed_at) }] => {
                 changes.push(FollowerChange::Present { followed_at, version: committed.version });
             }
             [RowOutcome::Superseded] => {}

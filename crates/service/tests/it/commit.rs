@@ -58,6 +58,7 @@ fn an_edge_that_exists_is_returned_unchanged_and_writes_nothing() {
         for followed_at in [None, Some(micros(5))] {
             let again = world.commit(edge(1, 2), followed_at).await;
             let RowOutcome::Created { followed_at, version } = first.outcomes[0] else { panic!("{first:?}") };
+            let followed_at = Some(followed_at);
             assert_eq!(again, Committed { outcomes: vec![RowOutcome::Existing { followed_at }], version });
         }
         assert_eq!(world.redis("XLEN", &log, &[]).await, "1");

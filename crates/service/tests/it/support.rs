@@ -12,7 +12,7 @@ use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
 use socialgraph_service::{Graph, GraphSettings};
 use store::{
     Mode, Operation, Store, StoreConfig, Traffic,
-    ops::{Apply, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Page, RowOutcome, Unfollow},
+    ops::{Apply, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Range, RowOutcome, Unfollow},
 };
 use tasks::Tasks;
 use tokio::runtime::Runtime;
@@ -96,9 +96,14 @@ impl World {
     }
 
     pub(crate) async fn list(&self, list: List, user: UserId) -> Vec<Entry> {
-        let page = Page { list, user, order: Order::OldestFirst, window: Window::ALL, limit: 1_000 };
-        let entries = self.run(page).await;
-        assert_eq!(self.run(Count { list, user }).await, entries.len() as u64, "count of {list:?}");
+        let range = Range { list, user, order: Order::OldestFirst, window: Window::ALL, after: None, limit: 1_000 };
+        let entries = self.run(range).await;
+        let counts = self.run(Count(user)).await;
+        let count = match list {
+            List::Following => counts.following,
+            List::Followers => counts.followers,
+        };
+        assert_eq!(count, entries.len() as u64, "count of {list:?}");
         entries
     }
 

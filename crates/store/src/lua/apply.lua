@@ -1,59 +1,115 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t> and gone:<t> of each followee t.
+-- Keys:       followers:<t>, followers:<t>:parts and gone:<t> of each followee t.
 -- Arguments:  for how many seconds `gone` is kept; then for each followee, in the order of the keys: the number n of its
 --             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
---             one (0: whatever is not newer than the version).
+--             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).
 -- Returns:    nothing.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
 --             removal takes away exactly the edge that it names.
--- Cost:       O(changes log list), at most 64 changes and 16 expired tombstones a removal.
+-- Cost:       O(changes log list), at most 64 changes and 16 expired tombstones a removal. All reads come before the first write.
+
+local MOST_SEARCHED = 128
 
 local kept = tonumber(ARGV[1])
-local buried = true
-if #KEYS > 2 then
-  -- Mostly there are no tombstones: one look at all followees instead of one for each change.
-  local gone = {}
-  for key = 2, #KEYS, 2 do gone[#gone + 1] = KEYS[key] end
-  buried = redis.call('EXISTS', unpack(gone)) > 0
+-- Mostly there are no tombstones, and no list is long: one look at all followees instead of one for each change.
+local function any_has(offset)
+  if #KEYS == 3 then return true end
+  local keys = {}
+  for key = 1 + offset, #KEYS, 3 do keys[#keys + 1] = KEYS[key] end
+  return redis.call('EXISTS', unpack(keys)) > 0
 end
+local any_is_long, any_is_gone = any_has(1), any_has(2)
 
-local now
-local argument = 2
-for key = 1, #KEYS, 2 do
-  local followers, gone = KEYS[key], KEYS[key + 1]
-  local changes = tonumber(ARGV[argument])
-  local added = {}
-  for at = argument + 1, argument + 4 * changes, 4 do
+-- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
+local function sum_up(list, gone, first, changes)
+  local added, removed, tombstones = {}, {}, {}
+  for at = first, first + 4 * (changes - 1), 4 do
     local kind, follower, version, score = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
     if kind == '+' then
-      local removed = buried and redis.call('ZSCORE', gone, follower)
-      if not removed or tonumber(removed) < tonumber(version) then
-        added[#added + 1] = score
-        added[#added + 1] = follower
+      local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
+      local before = added[follower]
+      if (not buried or tonumber(buried) < tonumber(version)) and (not before or tonumber(before) < tonumber(score)) then
+        added[follower] = score
       end
     else
-      if #added > 0 then
-        redis.call('ZADD', followers, 'GT', unpack(added))
-        added = {}
+      local before = tonumber(added[follower])
+      if before and (before == tonumber(score) or score == '0' and before <= tonumber(version)) then
+        added[follower] = nil
       end
-      buried = true
-      now = now or tonumber(redis.call('TIME')[1]) * 1000000
-      local listed = redis.call('ZSCORE', followers, follower)
-      local expired = redis.call('ZRANGE', gone, '-inf', now - kept * 1000000, 'BYSCORE', 'LIMIT', 0, 16)
-      if listed then
-        local since, removed = tonumber(listed), tonumber(score)
-        if since == removed or removed == 0 and since <= tonumber(version) then
-          redis.call('ZREM', followers, follower)
-        end
-      end
-      if #expired > 0 then redis.call('ZREM', gone, unpack(expired)) end
-      redis.call('ZADD', gone, 'GT', version, follower)
-      redis.call('EXPIRE', gone, kept)
+      removed[#removed + 1] = { follower, score, tonumber(version) }
+      if tonumber(tombstones[follower] or '0') < tonumber(version) then tombstones[follower] = version end
     end
   end
-  if #added > 0 then redis.call('ZADD', followers, 'GT', unpack(added)) end
+  return added, removed, tombstones
+end
+
+-- The entries of a list that removals name: the part of each, its key, and the follower.
+local function find_removed(list, removed)
+  local found = {}
+  for _, removal in ipairs(removed) do
+    local follower, score, version = unpack(removal)
+    local name, key, since
+    if score == '0' then
+      name, key, since = search(list, follower, MOST_SEARCHED)
+      if since and tonumber(since) > version then name = nil end
+    else
+      name = part_at(list, score, follower)
+      key = key_of_part(list, name)
+      since = key and redis.call('ZSCORE', key, follower)
+      if not since or tonumber(since) ~= tonumber(score) then name = nil end
+    end
+    if name then found[#found + 1] = { name, key, follower } end
+  end
+  return found
+end
+
+-- Plans to add what a list lacks; gives the older edges of the same followers that the parts have.
+local function plan_added(list, added)
+  local rows, outdated = {}, {}
+  for follower, score in pairs(added) do
+    local name = part_at(list, score, follower)
+    local key = key_of_part(list, name)
+    local since = key and redis.call('ZSCORE', key, follower)
+    if since and tonumber(since) < tonumber(score) then outdated[#outdated + 1] = { name, key, follower } end
+    if not since or tonumber(since) < tonumber(score) then rows[#rows + 1] = { score, follower } end
+  end
+  plan_rows(list, rows)
+  return outdated
+end
+
+local writes = {}
+local argument = 2
+for key = 1, #KEYS, 3 do
+  local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
+  local added, removed, tombstones = sum_up(list, KEYS[key + 2], argument + 1, changes)
+  writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added), tombstones }
   argument = argument + 1 + 4 * changes
+end
+if #needs > 1 then return needs end
+
+local now
+local function bury(gone, tombstones)
+  local rows = {}
+  for follower, version in pairs(tombstones) do
+    rows[#rows + 1] = version
+    rows[#rows + 1] = follower
+  end
+  if #rows == 0 then return end
+  now = now or tonumber(redis.call('TIME')[1]) * 1000000
+  local expired = redis.call('ZRANGE', gone, '-inf', now - kept * 1000000, 'BYSCORE', 'LIMIT', 0, 8 * #rows)
+  if #expired > 0 then redis.call('ZREM', gone, unpack(expired)) end
+  redis.call('ZADD', gone, 'GT', unpack(rows))
+  redis.call('EXPIRE', gone, kept)
+end
+for _, write in ipairs(writes) do
+  local list, found, outdated, tombstones = unpack(write)
+  bury(KEYS[list.index + 2], tombstones)
+  for _, entries in ipairs({ found, outdated }) do
+    for _, entry in ipairs(entries) do take_out(list, unpack(entry)) end
+  end
+  add_rows(list)
+  for _, entry in ipairs(found) do drop_empty(list, entry[1], entry[2]) end
 end
 return redis.status_reply('OK')

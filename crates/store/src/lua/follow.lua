@@ -1,12 +1,14 @@
 -- Commits new follows of one partition: Follow, and batches of an import.
 --
--- Keys:       log, pending, clock; then following:<u>, left:<u> and feed:<u> of each follower u.
+-- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids, left:<u> and feed:<u> of each
+--             follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
 --             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
 --             the followee and followed_at in microseconds (0 or in the future: now).
 -- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
 --             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit),
---             and a score a row (followed_at; 0 where there is none), with blanks in between.
+--             and a score a row (followed_at; 0 where there is none, or where an existing edge is in a segment), with blanks in
+--             between.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. An edge that exists is returned unchanged and writes nothing.
 -- Cost:       O(rows log list), at most 64 rows. All checks and reads come before the first write, which is the log entry.
@@ -16,16 +18,14 @@ local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 
-local unfollowed = true
-if #KEYS > 6 then
-  -- Mostly nobody has left anybody: one look at all followers instead of one for each.
-  local left = {}
-  for key = 5, #KEYS, 3 do left[#left + 1] = KEYS[key] end
-  unfollowed = redis.call('EXISTS', unpack(left)) > 0
+-- Mostly nobody has left anybody, and no list is long: one look at all followers instead of one for each.
+local function any_has(offset)
+  if #KEYS == 8 then return true end
+  local keys = {}
+  for key = 4 + offset, #KEYS, 5 do keys[#keys + 1] = KEYS[key] end
+  return redis.call('EXISTS', unpack(keys)) > 0
 end
-local feeds = {}
-for key = 6, #KEYS, 3 do feeds[#feeds + 1] = KEYS[key] end
-local have_feeds = redis.call('EXISTS', unpack(feeds)) > 0
+local any_is_long, any_has_left, any_has_feed = any_has(1), any_has(3), any_has(4)
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first
@@ -35,15 +35,19 @@ while key < #KEYS do
   argument = argument + 2
   local followees = {}
   for row = 1, rows do followees[row] = ARGV[argument + 2 * (row - 1)] end
-  local following = redis.call('ZMSCORE', KEYS[key], unpack(followees))
-  local left = unfollowed and redis.call('ZMSCORE', KEYS[key + 1], unpack(followees)) or {}
-  local count = redis.call('ZCARD', KEYS[key])
+  local list = open_following(key, any_is_long and nil)
+  local following = redis.call('ZMSCORE', list.head, unpack(followees))
+  local sealed = list.is_long and redis.call('SMISMEMBER', list.ids, unpack(followees)) or {}
+  local left = any_has_left and redis.call('ZMSCORE', KEYS[key + 3], unpack(followees)) or {}
+  local count = length(list)
   local added, returned, fresh = {}, {}, {}
   for row = 1, rows do
     local followee, at = followees[row], tonumber(ARGV[argument + 2 * row - 1])
     local letter, score = 'c', '0'
     if following[row] or fresh[followee] then
       letter, score = 'e', following[row] or fresh[followee]
+    elseif sealed[row] == 1 then
+      letter = 'e'
     elseif at > 0 and left[row] and at <= tonumber(left[row]) then
       letter = 's'
     elseif count >= most then
@@ -54,8 +58,7 @@ while key < #KEYS do
       fresh[followee] = score
       count = count + 1
       version = version + 1
-      added[#added + 1] = score
-      added[#added + 1] = followee
+      added[#added + 1] = { score, followee }
       if left[row] then returned[#returned + 1] = followee end
       log[#log + 1] = '+'
       log[#log + 1] = follower .. ' ' .. followee .. ' ' .. score .. (source ~= '' and ' ' .. source or '')
@@ -63,11 +66,14 @@ while key < #KEYS do
     letters[#letters + 1] = letter
     scores[#scores + 1] = score
   end
-  if #added > 0 then writes[#writes + 1] = { key, added, returned } end
-  key = key + 3
+  if #added > 0 then
+    plan_rows(list, added)
+    writes[#writes + 1] = { list, added, returned }
+  end
+  key = key + 5
   argument = argument + 2 * rows
 end
-
+if #needs > 1 then return needs end
 if #writes == 0 then
   return { string.format('%.0f', math.max(clock, seen)), table.concat(letters), table.concat(scores, ' ') }
 end
@@ -77,16 +83,17 @@ redis.call('XADD', KEYS[1], last .. '-0', unpack(log))
 redis.call('SET', KEYS[3], last)
 redis.call('ZADD', KEYS[2], last, last)
 for _, write in ipairs(writes) do
-  redis.call('ZADD', KEYS[write[1]], unpack(write[2]))
-  if #write[3] > 0 then redis.call('ZREM', KEYS[write[1] + 1], unpack(write[3])) end
-  if have_feeds and redis.call('EXISTS', KEYS[write[1] + 2]) == 1 then
+  local list, added, returned = unpack(write)
+  add_rows(list)
+  if #returned > 0 then redis.call('ZREM', KEYS[list.index + 3], unpack(returned)) end
+  if any_has_feed and redis.call('EXISTS', KEYS[list.index + 4]) == 1 then
     -- The followees' posts are not in the inbox yet: scrolls fetch them until they are merged.
     local merging = {}
-    for at = 1, #write[2], 2 do
-      merging[at] = 'm:' .. write[2][at + 1]
-      merging[at + 1] = write[2][at]
+    for _, row in ipairs(added) do
+      merging[#merging + 1] = 'm:' .. row[2]
+      merging[#merging + 1] = row[1]
     end
-    redis.call('HSET', KEYS[write[1] + 2], unpack(merging))
+    redis.call('HSET', KEYS[list.index + 4], unpack(merging))
   end
 end
 return { string.format('%.0f', first), table.concat(letters), table.concat(scores, ' ') }

@@ -1,6 +1,7 @@
 -- Merges entries of timelines into an inbox, and completes what they were read for.
 --
--- Keys:       inbox:<u>, feed:<u>, following:<u>, and inbox:<u>:<n> of every segment of the reader u.
+-- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, and inbox:<u>:<n> of every segment of
+--             the reader u.
 -- Arguments:  the inbox's name, the most entries of an inbox, a place below which the entries are not complete (score, empty if
 --             they are, and member), 1 if the inbox has all it needs now or 0; the number of authors that are now being merged, and
 --             each with the score of its edge; the number of authors that are wholly merged, and each with the score of its
@@ -10,9 +11,9 @@
 -- Idempotent: yes.
 -- Cost:       O((entries + authors) log list + removed), at most 64 entries, 64 authors, and the inbox's cap of removed entries.
 
-local feed, following = KEYS[2], KEYS[3]
+local feed, following = KEYS[2], open_following(3)
 local name, cap, score, member, is_filled = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5] == '1'
-local inbox = open_inbox(KEYS[1], feed, 4)
+local inbox = open_inbox(KEYS[1], feed, 6)
 if not inbox or redis.call('HGET', feed, 'name') ~= name then return 0 end
 
 local at = 6
@@ -23,6 +24,15 @@ local function authors()
 end
 local first_merging, last_merging = authors()
 local first_merged, last_merged = authors()
+
+-- The authors who are followed since that time.
+local marked = {}
+for author = first_merging, last_merging, 2 do
+  local key = key_of_part(following, part_at(following, ARGV[author + 1], ARGV[author]))
+  local since = key and redis.call('ZSCORE', key, ARGV[author])
+  if since and tonumber(since) == tonumber(ARGV[author + 1]) then marked[#marked + 1] = author end
+end
+if #needs > 1 then return needs end
 
 local entries = count(inbox)
 for entry = at, #ARGV, 2 do
@@ -36,12 +46,7 @@ if score ~= '' and is_above_floor(inbox.floor, score, member) then
 end
 close_inbox(inbox, cap, entries)
 
-for author = first_merging, last_merging, 2 do
-  local since = redis.call('ZSCORE', following, ARGV[author])
-  if since and tonumber(since) == tonumber(ARGV[author + 1]) then
-    redis.call('HSET', feed, 'm:' .. ARGV[author], ARGV[author + 1])
-  end
-end
+for _, author in ipairs(marked) do redis.call('HSET', feed, 'm:' .. ARGV[author], ARGV[author + 1]) end
 for author = first_merged, last_merged, 2 do
   if redis.call('HGET', feed, 'm:' .. ARGV[author]) == ARGV[author + 1] then
     redis.call('HDEL', feed, 'm:' .. ARGV[author])

@@ -1,7 +1,8 @@
 -- Commits a post, and brings it to its author's own inbox.
 --
--- Keys:       log, pending, clock, posts:<a>, post:<a>:<p>, followers:<a>, request:<a>:<id> (without an id of the request:
---             posts:<a> again), inbox:<a>, feed:<a>, and inbox:<a>:<n> of every segment of the author a.
+-- Keys:       log, pending, clock, posts:<a>, posts:<a>:parts, followers:<a>, followers:<a>:parts, post:<a>:<p>,
+--             request:<a>:<id> (without an id of the request: posts:<a> again), inbox:<a>, feed:<a>, and inbox:<a>:<n> of every
+--             segment of the author a.
 -- Arguments:  the highest version seen of this partition (0 if none), 1 if the request has an id or 0, 1 if the request names
 --             the post id or 0, the author, the post id, its member in the timeline and in inboxes, published_at in microseconds (0: now), how far in the future that may be, a fingerprint of the content and
 --             attributes, the most entries of an inbox, for how many seconds a request id is kept, after how many
@@ -24,17 +25,17 @@ local function exists(version, published_at, audience, id)
 end
 local function remember_request(version, published_at, audience)
   if not has_request then return end
-  redis.call('HSET', KEYS[7], 'fingerprint', fingerprint, 'version', version, 'published_at', published_at,
+  redis.call('HSET', KEYS[9], 'fingerprint', fingerprint, 'version', version, 'published_at', published_at,
     'audience', audience, 'post', post)
-  redis.call('EXPIRE', KEYS[7], kept)
+  redis.call('EXPIRE', KEYS[9], kept)
 end
 
-local request = has_request and redis.call('HMGET', KEYS[7], 'post', unpack(FACTS))
+local request = has_request and redis.call('HMGET', KEYS[9], 'post', unpack(FACTS))
 if request and request[1] then
   if request[2] ~= fingerprint or is_given and request[1] ~= post then return { 'r', '0', '0', 0, post, 0 } end
   return exists(request[3], request[4], request[5], request[1])
 end
-local known = redis.call('HMGET', KEYS[5], 'call', unpack(FACTS))
+local known = redis.call('HMGET', KEYS[8], 'call', unpack(FACTS))
 if known[2] then
   -- A made id may be that of another call's post, which is another post even if the content is the same.
   if known[2] ~= fingerprint or not is_given and known[1] ~= call then return { 'p', '0', '0', 0, post, 0 } end
@@ -45,19 +46,22 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if published > now + ahead then return { 'f', '0', '0', 0, post, 0 } end
 
-local audience = redis.call('ZCARD', KEYS[6])
+local audience = length(open_list(6))
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local next = math.max(now, clock + 1, seen + 1)
 local version = string.format('%.0f', next)
 local score = published > 0 and ARGV[8] or version
-local inbox = open_inbox(KEYS[8], KEYS[9], 10)
+local inbox = open_inbox(KEYS[10], KEYS[11], 12)
+local posts = open_list(4)
+plan_rows(posts, { { score, timeline_member } })
+if #needs > 1 then return needs end
 
 redis.call('XADD', KEYS[1], version .. '-0', 'p', author .. ' ' .. post .. ' ' .. score)
 redis.call('SET', KEYS[3], version)
 if audience > 0 then redis.call('ZADD', KEYS[2], string.format('%.0f', next + patience), version) end
-redis.call('HSET', KEYS[5], 'fingerprint', fingerprint, 'version', version, 'published_at', score, 'audience', audience,
+redis.call('HSET', KEYS[8], 'fingerprint', fingerprint, 'version', version, 'published_at', score, 'audience', audience,
   'call', call, unpack(ARGV, 15))
-redis.call('ZADD', KEYS[4], score, timeline_member)
+add_rows(posts)
 if inbox and is_above_floor(inbox.floor, score, inbox_member) then
   close_inbox(inbox, cap, insert(inbox, cap, count(inbox), score, inbox_member))
 end

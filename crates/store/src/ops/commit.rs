@@ -4,7 +4,7 @@ use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
 use model::{Edge, Micros, UserId, Version};
 
-use super::Operation;
+use super::{Operation, lists::following_keys};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long an unfollow supersedes older rows of an import: 7 days, in seconds.
@@ -64,8 +64,8 @@ pub enum RowOutcome {
     },
     /// The edge was there.
     Existing {
-        /// Since when.
-        followed_at: Micros,
+        /// Since when; `None` if it is in a segment of a long list, and a [`Probe`](super::Probe) tells.
+        followed_at: Option<Micros>,
     },
     /// A later unfollow stands.
     Superseded,
@@ -87,12 +87,13 @@ impl Operation for Follow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
-        let mut names = Vec::with_capacity(3 + 3 * self.followers.len());
+        let mut names = Vec::with_capacity(3 + 5 * self.followers.len());
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
         let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
         args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
         for FollowerRows { follower, rows } in &self.followers {
-            names.extend([keys.following(*follower), keys.left(*follower), keys.feed(*follower)]);
+            names.extend(following_keys(keys, *follower));
+            names.extend([keys.left(*follower), keys.feed(*follower)]);
             args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
             for row in rows {
                 let at = row.followed_at.map_or(0, |at| at.get().cast_signed());
@@ -115,7 +116,7 @@ impl Operation for Follow {
                     next += 1;
                     RowOutcome::Created { followed_at: value::score_text(score)?, version: last }
                 }
-                b'e' => RowOutcome::Existing { followed_at: value::score_text(score)? },
+                b'e' => RowOutcome::Existing { followed_at: value::optional_score_text(score)? },
                 b's' => RowOutcome::Superseded,
                 b'l' => RowOutcome::OverLimit,
                 other => return Err(StoreError::Refused(format!("unknown outcome {:?}", char::from(other)))),
@@ -151,14 +152,9 @@ impl Operation for Unfollow {
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (follower, followee) = (self.edge.follower(), self.edge.followee());
         let partition = keys.partition(follower);
-        let names = vec![
-            keys.log(partition),
-            keys.pending(partition),
-            keys.clock(partition),
-            keys.following(follower),
-            keys.left(follower),
-            keys.feed(follower),
-        ];
+        let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
+        names.extend(following_keys(keys, follower));
+        names.extend([keys.left(follower), keys.feed(follower)]);
         let args = vec![
             version(self.seen),
             Value::Integer(follower.get()),

@@ -1,10 +1,10 @@
 //! The second half of a write: the followee's list of followers.
 
 use fred::types::Value;
-use keyspace::{Keyspace, SlotGroup};
+use keyspace::{Keyspace, List, SlotGroup};
 use model::{Edge, Micros, Version};
 
-use super::{Operation, commit::version};
+use super::{Operation, commit::version, lists::list_keys};
 use crate::{StoreError, call::Call, script};
 
 /// How long a removal is remembered against late additions: 1 hour, in seconds.
@@ -41,12 +41,13 @@ impl Operation for Apply {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let by_followee = self.changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee());
-        let mut names = Vec::with_capacity(2 * self.changes.len());
+        let mut names = Vec::with_capacity(3 * self.changes.len());
         let mut args = Vec::with_capacity(1 + 5 * self.changes.len());
         args.push(Value::Integer(GONE_KEPT_SECONDS));
         for changes in by_followee {
             let followee = changes[0].0.followee();
-            names.extend([keys.followers(followee), keys.gone(followee)]);
+            names.extend(list_keys(keys, List::Followers, followee));
+            names.push(keys.gone(followee));
             args.push(Value::Integer(changes.len() as i64));
             for (edge, change) in changes {
                 let (kind, at, change_version) = match *change {

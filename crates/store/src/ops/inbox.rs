@@ -6,7 +6,7 @@ use fred::types::Value;
 use keyspace::{Key, Keyspace, SlotGroup};
 use model::{FeedEntry, Micros, UserId};
 
-use super::{Operation, Place};
+use super::{Operation, Place, lists::following_keys};
 use crate::{StoreError, call::Call, script, value};
 
 /// An inbox of fewer entries, with a sentinel, is one key.
@@ -98,7 +98,8 @@ pub fn inbox_segments(keys: &Keyspace, reader: UserId, cap: u32) -> impl Iterato
 
 /// The keys of an inbox and what decides on its entries.
 fn whole(keys: &Keyspace, reader: UserId, cap: u32) -> Result<SlotGroup, StoreError> {
-    let mut names = vec![keys.inbox(reader), keys.feed(reader), keys.following(reader)];
+    let mut names = vec![keys.inbox(reader), keys.feed(reader)];
+    names.extend(following_keys(keys, reader));
     names.extend(inbox_segments(keys, reader, cap));
     Ok(SlotGroup::new(names)?)
 }

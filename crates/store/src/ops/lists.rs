@@ -1,34 +1,23 @@
 //! Reads of lists.
 
 use fred::types::Value;
-use keyspace::{Keyspace, List, Partition};
+use keyspace::{Key, Keyspace, List, Partition, SlotGroup};
 use model::{Entry, Micros, Order, UserId, Version, Window};
 
 use super::Operation;
 use crate::{StoreError, call::Call, script, value};
 
-/// Since when a user follows another, if they do.
-#[derive(Clone, Copy, Debug)]
-pub struct IsFollowing {
-    /// Who follows.
-    pub follower: UserId,
-    /// Who is followed.
-    pub followee: UserId,
+/// The keys of a list: its head, and its parts.
+pub(super) fn list_keys(keys: &Keyspace, list: List, user: UserId) -> [Key; 2] {
+    [keys.list(list, user), keys.list_parts(list, user)]
 }
 
-impl Operation for IsFollowing {
-    type Output = Option<Micros>;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("ZSCORE", keys.following(self.follower), [self.followee.get()]))
-    }
-
-    fn answer(&self, answer: Value) -> Result<Option<Micros>, StoreError> {
-        value::optional_score(&answer)
-    }
+/// The keys of the list of whom a user follows: its head, its parts, and the members of its segments.
+pub(super) fn following_keys(keys: &Keyspace, user: UserId) -> [Key; 3] {
+    [keys.following(user), keys.list_parts(List::Following, user), keys.following_ids(user)]
 }
 
-/// Since when a user follows each of 1 to 1,000 others, in the order given.
+/// Whether a user follows each of 1 to 1,000 others, in the order given. See `probe.lua`.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// Who follows.
@@ -37,125 +26,124 @@ pub struct Probe {
     pub followees: Vec<UserId>,
 }
 
+/// Whether somebody follows somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probed {
+    /// No.
+    Not,
+    /// Yes, since then.
+    Since(Micros),
+    /// Yes; since when would have taken too long to look for among so many.
+    Sometime,
+}
+
 impl Operation for Probe {
-    type Output = Vec<Option<Micros>>;
+    type Output = Vec<Probed>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let followees = self.followees.iter().map(|followee| followee.get());
-        Ok(Call::command("ZMSCORE", keys.following(self.follower), followees))
+        let followees = self.followees.iter().map(|followee| followee.get().into()).collect();
+        let group = SlotGroup::new(following_keys(keys, self.follower).into())?;
+        Ok(Call::script(&script::PROBE, group, followees))
     }
 
-    fn answer(&self, answer: Value) -> Result<Vec<Option<Micros>>, StoreError> {
+    fn answer(&self, answer: Value) -> Result<Vec<Probed>, StoreError> {
         let scores = value::array(answer)?;
         if scores.len() != self.followees.len() {
             return Err(value::unexpected("as many scores as were asked for", &Value::Array(scores)));
         }
-        scores.iter().map(value::optional_score).collect()
+        let probed = |score: &Value| match value::text(score) {
+            Ok("m") => Ok(Probed::Sometime),
+            _ => Ok(value::optional_score(score)?.map_or(Probed::Not, Probed::Since)),
+        };
+        scores.iter().map(probed).collect()
     }
 }
 
-/// The length of a list.
+/// The lengths of a user's lists. See `counts.lua`.
 #[derive(Clone, Copy, Debug)]
-pub struct Count {
-    /// Which list.
-    pub list: List,
-    /// Whose.
-    pub user: UserId,
+pub struct Count(pub UserId);
+
+/// How long lists are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// How many users the user follows.
+    pub following: u64,
+    /// How many users follow the user.
+    pub followers: u64,
+    /// How many posts the user has published.
+    pub posts: u64,
 }
 
 impl Operation for Count {
-    type Output = u64;
+    type Output = Counts;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("ZCARD", keys.list(self.list, self.user), [0_i64; 0]))
+        let mut names = Vec::with_capacity(6);
+        names.extend(list_keys(keys, List::Following, self.0));
+        names.extend(list_keys(keys, List::Followers, self.0));
+        names.extend([keys.posts(self.0), keys.posts_parts(self.0)]);
+        Ok(Call::script(&script::COUNTS, SlotGroup::new(names)?, Vec::new()))
     }
 
-    fn answer(&self, answer: Value) -> Result<u64, StoreError> {
-        value::number(&answer)
+    fn answer(&self, answer: Value) -> Result<Counts, StoreError> {
+        let [following, followers, posts] = value::array_of(answer)?;
+        Ok(Counts {
+            following: value::number(&following)?,
+            followers: value::number(&followers)?,
+            posts: value::number(&posts)?,
+        })
     }
 }
 
-/// Entries of a list by time.
+/// Reads on in a list. See `range.lua`.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
+pub struct Range {
     /// Which list.
     pub list: List,
     /// Whose.
     pub user: UserId,
     /// Which end first.
     pub order: Order,
-    /// Only entries of this span.
+    /// Only entries of this span; a few may be beyond its end.
     pub window: Window,
+    /// Only entries after this one, which need not be there.
+    pub after: Option<Entry>,
     /// Most entries, 1 to 1,000.
     pub limit: usize,
 }
 
-impl Operation for Page {
+impl Operation for Range {
+    /// The entries. Fewer than asked for: there are no more in the window.
     type Output = Vec<Entry>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let (from, until) = (micros(self.window.from), micros(self.window.until));
-        let mut args = match self.order {
-            Order::OldestFirst => vec![from, until, "BYSCORE".into()],
-            Order::NewestFirst => vec![until, from, "BYSCORE".into(), "REV".into()],
+        let Window { from, until } = self.window;
+        let (direction, start, last) = match self.order {
+            Order::NewestFirst => ("down", (until.get() + 1, String::new()), from),
+            Order::OldestFirst => ("up", (from.get(), String::new()), until),
         };
-        args.extend(["LIMIT".into(), Value::Integer(0), Value::Integer(self.limit as i64), "WITHSCORES".into()]);
-        Ok(Call::command("ZRANGE", keys.list(self.list, self.user), args))
+        let after = self.after.map(|after| match self.order {
+            Order::NewestFirst => (after.at.get(), after.user.to_string()),
+            // A member is below the same with a byte more.
+            Order::OldestFirst => (after.at.get(), format!("{}\0", after.user)),
+        });
+        let place = match self.order {
+            Order::NewestFirst => after.map_or(start.clone(), |after| after.min(start)),
+            Order::OldestFirst => after.map_or(start.clone(), |after| after.max(start)),
+        };
+        let args = vec![
+            Value::from_static_str(direction),
+            place.0.cast_signed().into(),
+            place.1.into(),
+            (self.limit as i64).into(),
+            micros(last),
+        ];
+        let group = SlotGroup::new(list_keys(keys, self.list, self.user).into())?;
+        Ok(Call::script(&script::RANGE, group, args))
     }
 
     fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        value::entries(answer)
-    }
-}
-
-/// How many entries of a list come before a given one, oldest first. See `rank.lua`.
-#[derive(Clone, Copy, Debug)]
-pub struct Rank {
-    /// Which list.
-    pub list: List,
-    /// Whose.
-    pub user: UserId,
-    /// The entry, which need not be there.
-    pub entry: Entry,
-}
-
-impl Operation for Rank {
-    type Output = u64;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let args = vec![micros(self.entry.at), self.entry.user.get().to_string().into()];
-        Ok(Call::script(&script::RANK, keys.list(self.list, self.user).into(), args))
-    }
-
-    fn answer(&self, answer: Value) -> Result<u64, StoreError> {
-        value::number(&answer)
-    }
-}
-
-/// Entries of a list by rank, oldest first.
-#[derive(Clone, Copy, Debug)]
-pub struct RankPage {
-    /// Which list.
-    pub list: List,
-    /// Whose.
-    pub user: UserId,
-    /// The rank of the first entry.
-    pub start: u64,
-    /// Most entries, 1 to 1,000.
-    pub limit: usize,
-}
-
-impl Operation for RankPage {
-    type Output = Vec<Entry>;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let start = self.start.cast_signed();
-        let args = [start.into(), (start + self.limit as i64 - 1).into(), Value::from_static_str("WITHSCORES")];
-        Ok(Call::command("ZRANGE", keys.list(self.list, self.user), args))
-    }
-
-    fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        value::entries(answer)
+        value::parts(answer, |member, at| Ok(Entry { at: value::score(at)?, user: value::user(member)? }))
     }
 }
 

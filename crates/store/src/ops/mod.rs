@@ -15,10 +15,10 @@ pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollo
 pub use followers::{Apply, FollowerChange};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
-pub use lists::{Clock, Count, IsFollowing, Page, Probe, Rank, RankPage};
+pub use lists::{Clock, Count, Counts, Probe, Probed, Range};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{
-    CountPosts, FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
+    FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 
 use crate::{StoreError, call::Call};

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Keyspace, SlotGroup};
+use keyspace::{Keyspace, List, SlotGroup};
 use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 
-use super::{Operation, commit::version, inbox::inbox_segments};
+use super::{Operation, commit::version, inbox::inbox_segments, lists::list_keys};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long a request id is kept: 24 hours, in seconds.
@@ -85,8 +85,10 @@ impl Operation for Publish {
             keys.pending(partition),
             keys.clock(partition),
             keys.posts(author),
-            keys.post(author, self.post),
+            keys.posts_parts(author),
             keys.followers(author),
+            keys.list_parts(List::Followers, author),
+            keys.post(author, self.post),
             if has_request { keys.request(author, &self.request_id) } else { keys.posts(author) },
             keys.inbox(author),
             keys.feed(author),
@@ -207,22 +209,6 @@ impl Operation for HasPost {
     }
 }
 
-/// How many posts an author has.
-#[derive(Clone, Copy, Debug)]
-pub struct CountPosts(pub UserId);
-
-impl Operation for CountPosts {
-    type Output = u64;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("ZCARD", keys.posts(self.0), [0_i64; 0]))
-    }
-
-    fn answer(&self, answer: Value) -> Result<u64, StoreError> {
-        value::number(&answer)
-    }
-}
-
 /// A place from which a feed goes on, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -295,7 +281,9 @@ impl Operation for Timeline {
     type Output = TimelinePart;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let group = SlotGroup::new(vec![keys.posts(self.author), keys.followers(self.author)])?;
+        let mut names = vec![keys.posts(self.author), keys.posts_parts(self.author)];
+        names.extend(list_keys(keys, List::Followers, self.author));
+        let group = SlotGroup::new(names)?;
         let [score, member] = self.from.map_or_else(|| ["".into(), "".into()], |from| from.in_timeline(self.author));
         let (reader, since) = match self.reader {
             Some((reader, since)) => (reader.get().into(), since.get().cast_signed().into()),
@@ -306,15 +294,12 @@ impl Operation for Timeline {
 
     fn answer(&self, answer: Value) -> Result<TimelinePart, StoreError> {
         let [is_listed, posts] = value::array_of(answer)?;
-        let entries = value::pairs(posts)?.into_iter().map(|[member, at]| {
-            let id = value::bytes(&member)?.try_into().map_err(|_| value::unexpected("8 bytes", &member))?;
-            let post = PostId::new(i64::from_be_bytes(id)).map_err(|_| value::unexpected("a post id", &member))?;
-            Ok(FeedEntry { at: value::score(&at)?, post, author: self.author })
+        let entries = value::parts(posts, |member, at| {
+            let id = value::bytes(member)?.try_into().map_err(|_| value::unexpected("8 bytes", member))?;
+            let post = PostId::new(i64::from_be_bytes(id)).map_err(|_| value::unexpected("a post id", member))?;
+            Ok(FeedEntry { at: value::score(at)?, post, author: self.author })
         });
-        Ok(TimelinePart {
-            is_listed: value::number::<u8>(&is_listed)? == 1,
-            entries: entries.collect::<Result<_, StoreError>>()?,
-        })
+        Ok(TimelinePart { is_listed: value::number::<u8>(&is_listed)? == 1, entries: entries? })
     }
 }
 

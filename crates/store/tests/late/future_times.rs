@@ -6,7 +6,7 @@ use keyspace::List;
 use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
 use socialgraph_store::{
     Store,
-    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, Page, RowOutcome, Unfollow},
+    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, Range, RowOutcome, Unfollow},
 };
 
 use crate::{Fixture, run};
@@ -43,7 +43,8 @@ async fn a_refollow_that_overtakes_the_end_of_a_future_follow_stays() {
     let removal = FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version };
     run(store, Apply { changes: vec![(edge, removal)] }).await;
 
-    let page = Page { list: List::Followers, user: followee, order: Order::NewestFirst, window: Window::ALL, limit: 5 };
-    assert_eq!(run(store, page).await, [Entry { at: second_at, user: follower }]);
+    let (list, order) = (List::Followers, Order::NewestFirst);
+    let range = Range { list, user: followee, order, window: Window::ALL, after: None, limit: 5 };
+    assert_eq!(run(store, range).await, [Entry { at: second_at, user: follower }]);
     fixture.stop().await;
 }

@@ -8,6 +8,11 @@ local function is_greater(one, other)
   return #one > #other
 end
 
+local function is_above(score, member, other_score, other_member)
+  if score ~= other_score then return score > other_score end
+  return is_greater(member, other_member)
+end
+
 -- How many entries of a ZSET come before a place, which need not be taken. O(log list * log ties).
 local function count_before(key, score, member)
   local low = redis.call('ZCOUNT', key, '-inf', '(' .. score)

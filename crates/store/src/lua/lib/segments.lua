@@ -25,11 +25,6 @@ local function write_directory(directory)
   return table.concat(parts)
 end
 
-local function is_above(score, member, other_score, other_member)
-  if score ~= other_score then return score > other_score end
-  return is_greater(member, other_member)
-end
-
 -- Which part a place belongs to: 0 for the head, or the number of a segment in the directory.
 local function locate(directory, score, member)
   for at, segment in ipairs(directory) do
