@@ -107,7 +107,8 @@ impl Graph {
         let lengths = [query.user, query.other].map(Count);
         let limit = deadline.min(Deadline::after(LENGTHS_LIMIT));
         let lengths = self.inner.store.run_all(&lengths, Traffic::Interactive, limit).await;
-        let lengths: Result<Vec<_>, _> = lengths.into_iter().map(|counts| counts.map(|counts| counts.following)).collect();
+        let lengths: Result<Vec<_>, _> =
+            lengths.into_iter().map(|counts| counts.map(|counts| counts.following)).collect();
         let lengths = lengths
             .map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
         let user = if lengths[0] <= lengths[1] { query.user } else { query.other };

@@ -14,9 +14,7 @@ use store::{
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{
-    GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle, times::follow_times,
-};
+use crate::{GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle, times::follow_times};
 
 /// How long one sweep's calls may take each.
 const TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -99,7 +99,8 @@ impl Call {
     /// written.
     pub(crate) fn take_segments(&mut self, answer: &Value) -> Result<bool, StoreError> {
         let Value::Array(items) = answer else { return Ok(false) };
-        let (Some((first, asked)), Verb::Script(Script { takes_segments: true, .. })) = (items.split_first(), self.verb)
+        let (Some((first, asked)), Verb::Script(Script { takes_segments: true, .. })) =
+            (items.split_first(), self.verb)
         else {
             return Ok(false);
         };

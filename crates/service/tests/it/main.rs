@@ -6,5 +6,6 @@ mod apply;
 mod commit;
 mod feed;
 mod inbox;
+mod long_lists;
 mod relay;
 mod support;

@@ -17,9 +17,7 @@ pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inb
 pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
 pub use lists::{Clock, Count, Counts, Probe, Probed, Range};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
-pub use posts::{
-    FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
-};
+pub use posts::{FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart};
 
 use crate::{StoreError, call::Call};
 
