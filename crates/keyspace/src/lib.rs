@@ -10,7 +10,7 @@ mod plan;
 mod slot;
 
 pub use group::{CrossSlot, SlotGroup};
-pub use key::{InvalidName, Key, Keyspace, List};
+pub use key::{Chain, InvalidName, Key, Keyspace, List};
 pub use partition::{InvalidPartitionCount, Partition, PartitionCount};
 pub use plan::{Batch, SlotMap, by_partition};
 pub use slot::{SLOTS, Slot};

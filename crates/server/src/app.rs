@@ -22,8 +22,8 @@ use crate::{
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// How long a start waits before it asks Redis again.
 const START_PAUSE: Duration = Duration::from_millis(500);
-/// How long opening the keyspace may take.
-const OPEN_LIMIT: Duration = Duration::from_secs(5);
+/// How long opening the keyspace may take: longer than leases of instances of the version before hold, by default.
+const OPEN_LIMIT: Duration = Duration::from_secs(15);
 /// How long the readiness probe waits for a primary.
 const PROBE_LIMIT: Duration = Duration::from_millis(450);
 

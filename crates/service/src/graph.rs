@@ -5,17 +5,21 @@ use model::{Deadline, TokenKey, Version};
 use store::{Store, StoreError, Traffic, ops::OpenFormat};
 use tasks::Tasks;
 use thiserror::Error;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    fan_out::FanOut, feed::Builder, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    convert, fan_out::FanOut, feed::Builder, purge::Purger, relay::Relay, running::Running, settle::Settler,
     versions::SeenVersions,
 };
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
 const SEARCHES: usize = 16;
 /// The format of the data that this version writes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The format that this version converts: each list is one ZSET.
+const OLDER_FORMAT: u32 = 1;
+/// How often to look whether instances are still running that know only the older format.
+const OLDER_INSTANCES_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The graph of follows. Clones share the same state.
 #[derive(Clone)]
@@ -101,6 +105,11 @@ pub enum OpenError {
         /// What this version knows.
         known: u32,
     },
+    /// The keyspace is of the older format, and instances are running that know only that one.
+    #[error(
+        "the keyspace has format {OLDER_FORMAT} and is in use by instances of the version before; stop them all, and wait          until their leases have expired"
+    )]
+    OlderInstances,
     /// Redis did not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -115,14 +124,26 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<Self, OpenError> {
         let partitions = store.keys().partitions();
-        let create = OpenFormat { format: FORMAT, token_key: rand::random() };
-        let format = store.run(&create, Traffic::Interactive, deadline).await?;
-        if format.format != FORMAT {
+        let configured = u32::from(partitions.get());
+        let create = OpenFormat { format: FORMAT, token_key: rand::random(), older: OLDER_FORMAT };
+        let format = loop {
+            let format = store.run(&create, Traffic::Interactive, deadline).await?;
+            if format.format != OLDER_FORMAT || format.partitions != configured {
+                break format;
+            }
+            if deadline.remaining() < OLDER_INSTANCES_INTERVAL {
+                return Err(OpenError::OlderInstances);
+            }
+            sleep(OLDER_INSTANCES_INTERVAL).await;
+        };
+        if ![FORMAT, OLDER_FORMAT].contains(&format.format) {
             return Err(OpenError::Format { stored: format.format, known: FORMAT });
         }
-        let configured = u32::from(partitions.get());
         if format.partitions != configured {
             return Err(OpenError::Partitions { stored: format.partitions, configured });
+        }
+        if !format.is_converted {
+            convert::start(store.clone(), tasks);
         }
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();

@@ -1,6 +1,7 @@
 //! What the product does: the graph of follows, and the work behind it. Knows neither gRPC nor Redis' client.
 
 mod common;
+mod convert;
 mod counts;
 mod edges;
 mod error;

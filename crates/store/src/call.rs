@@ -59,8 +59,8 @@ impl Call {
     }
 
     /// A command without a key, sent to the node that serves a slot.
-    pub(crate) fn to_slot(name: &'static str, slot: Slot) -> Self {
-        Self::of_command(name, slot, Vec::new())
+    pub(crate) fn to_slot(name: &'static str, slot: Slot, args: Vec<Value>) -> Self {
+        Self::of_command(name, slot, args)
     }
 
     fn of_command(name: &'static str, slot: Slot, args: Vec<Value>) -> Self {

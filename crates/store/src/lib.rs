@@ -16,4 +16,4 @@ pub use config::{Mode, StoreConfig};
 pub use error::StoreError;
 pub use ops::Operation;
 pub use script::scripts;
-pub use store::{Store, Traffic};
+pub use store::{Layout, Store, Traffic};

@@ -42,6 +42,8 @@ macro_rules! scripts {
 
 scripts! {
     APPLY: "apply" with "order" "list",
+    CLAIM: "claim",
+    CONVERT: "convert" with "order" "list",
     COUNTS: "counts" with "order" "list",
     DUE: "due",
     FOLLOW: "follow" with "order" "list",

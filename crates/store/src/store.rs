@@ -7,7 +7,7 @@ use fred::{
     types::{ClusterHash, CustomCommand, Value, config::Options},
 };
 use futures::{StreamExt, future::join_all, stream};
-use keyspace::{Keyspace, Partition, Slot};
+use keyspace::{Keyspace, Partition, Slot, SlotMap};
 use model::Deadline;
 use tasks::Tasks;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -54,6 +54,15 @@ struct Inner {
     small: Lane,
     bulk: Lane,
     topology: ArcSwap<Topology>,
+}
+
+/// Which nodes serve which slots: equal as long as none has moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// One slot of each node.
+    pub of_nodes: Vec<Slot>,
+    slots: SlotMap,
+    addresses: Vec<String>,
 }
 
 /// Which connections a call takes.
@@ -144,6 +153,14 @@ impl Store {
         topology.node(self.inner.keys.slot(partition)).map(|node| node.address.clone())
     }
 
+    /// Which nodes serve the slots now.
+    pub fn layout(&self) -> Layout {
+        let topology = self.inner.topology.load();
+        let partitions = self.inner.keys.partitions().all();
+        let of_nodes = topology.slot_of_each_node(partitions.map(|partition| self.inner.keys.slot(partition)));
+        Layout { of_nodes, slots: topology.slots.clone(), addresses: topology.addresses() }
+    }
+
     /// Whether every slot is served by a primary that answers; says what is wrong.
     pub async fn probe(&self, deadline: Deadline) -> Result<(), String> {
         let topology = self.inner.topology.load_full();
@@ -157,7 +174,9 @@ impl Store {
             let inner = self.inner.clone();
             let address = topology.node(slot).map_or_else(String::new, |node| node.address.clone());
             async move {
-                let ping = inner.attempt(&Call::to_slot("PING", slot), Traffic::Interactive, deadline, false).await;
+                let ping = inner
+                    .attempt(&Call::to_slot("PING", slot, Vec::new()), Traffic::Interactive, deadline, false)
+                    .await;
                 ping.map_err(|error| format!("{address} ({error})"))
             }
         });

@@ -103,6 +103,20 @@ pub const METRICS: &[Metric] = &[
     ),
     metric("socialgraph_redis_errors_total", Counter, Count, &["kind"], "Commands that failed, after all retries."),
     metric("socialgraph_redis_retries_total", Counter, Count, &["kind"], "Repetitions of commands, by their cause."),
+    metric(
+        "socialgraph_segment_rounds_total",
+        Counter,
+        Count,
+        &[],
+        "Scripts that were run once more with segments of long lists that they asked for.",
+    ),
+    metric(
+        "socialgraph_converted_lists_total",
+        Counter,
+        Count,
+        &[],
+        "Long lists of the keyspace format 1 that were made into segments.",
+    ),
     metric("socialgraph_redis_in_flight", Gauge, Count, &["node"], "Commands sent or waiting to be sent."),
     metric(
         "socialgraph_redis_client_replaced_total",

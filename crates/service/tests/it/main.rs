@@ -4,6 +4,7 @@
 
 mod apply;
 mod commit;
+mod convert;
 mod feed;
 mod inbox;
 mod long_lists;

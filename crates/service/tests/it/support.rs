@@ -9,7 +9,7 @@ use std::{
 use keyspace::{Key, Keyspace, List, PartitionCount};
 use localcluster::{LocalCluster, Options, Topology};
 use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
-use socialgraph_service::{Graph, GraphSettings};
+use socialgraph_service::{Graph, GraphSettings, OpenError};
 use store::{
     Mode, Operation, Store, StoreConfig, Traffic,
     ops::{Apply, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Range, RowOutcome, Unfollow},
@@ -144,7 +144,24 @@ impl World {
             ..GraphSettings::default()
         };
         set(&mut settings);
-        Graph::open(self.store.clone(), settings, &self.tasks, Deadline::after(LIMIT)).await.unwrap()
+        self.open(settings, LIMIT).await.unwrap()
+    }
+
+    pub(crate) async fn open(&self, settings: GraphSettings, limit: Duration) -> Result<Graph, OpenError> {
+        Graph::open(self.store.clone(), settings, &self.tasks, Deadline::after(limit)).await
+    }
+
+    /// A list of any length, oldest first.
+    pub(crate) async fn whole_list(&self, list: List, user: UserId) -> Vec<Entry> {
+        let mut all: Vec<Entry> = Vec::new();
+        loop {
+            let (order, after) = (Order::OldestFirst, all.last().copied());
+            let part = self.run(Range { list, user, order, window: Window::ALL, after, limit: 1_000 }).await;
+            all.extend_from_slice(&part);
+            if part.len() < 1_000 {
+                return all;
+            }
+        }
     }
 
     /// Lets a relay finish what is pending for changes of a user.
@@ -160,6 +177,12 @@ impl World {
             }
         };
         tokio::time::timeout(LIMIT, met).await.expect("the condition is met in time");
+    }
+
+    /// What the `parts` of a list call its segments, oldest first; members must be printable.
+    pub(crate) async fn segment_names(&self, parts: &Key) -> Vec<Vec<u8>> {
+        let names = self.redis("ZRANGE", parts, &["1", "-1"]).await;
+        names.lines().filter(|name| !name.is_empty()).map(|name| name.as_bytes().to_vec()).collect()
     }
 
     /// Sends Redis a command on a key, past the store.

@@ -1,7 +1,10 @@
 //! What belongs to a keyspace as a whole, and a look at its keys.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Key, Keyspace};
+use keyspace::{Key, Keyspace, Slot, SlotGroup};
 use model::TokenKey;
 
 use super::Operation;
@@ -14,6 +17,8 @@ pub struct OpenFormat {
     pub format: u32,
     /// The token key of a new keyspace: random.
     pub token_key: [u8; 16],
+    /// The format number that is raised to the new one.
+    pub older: u32,
 }
 
 /// The format of a keyspace.
@@ -25,6 +30,8 @@ pub struct Format {
     pub partitions: u32,
     /// What seals its tokens.
     pub token_key: TokenKey,
+    /// Whether all data is of this format.
+    pub is_converted: bool,
 }
 
 impl Operation for OpenFormat {
@@ -35,19 +42,87 @@ impl Operation for OpenFormat {
             self.format.into(),
             keys.partitions().get().into(),
             format!("{:032x}", u128::from_be_bytes(self.token_key)).into(),
+            self.older.into(),
         ];
-        Ok(Call::script(&script::FORMAT, keys.format().into(), args))
+        Ok(Call::script(&script::FORMAT, SlotGroup::new(vec![keys.format(), keys.instances()])?, args))
     }
 
     fn answer(&self, answer: Value) -> Result<Format, StoreError> {
-        let [format, partitions, token_key] = value::array_of(answer)?;
+        let [format, partitions, token_key, converted] = value::array_of(answer)?;
         let token_key = u128::from_str_radix(value::text(&token_key)?, 16)
             .map_err(|_| value::unexpected("32 hexadecimal digits", &token_key))?;
         Ok(Format {
             format: value::number(&format)?,
             partitions: value::number(&partitions)?,
             token_key: TokenKey::new(token_key.to_be_bytes()),
+            is_converted: !converted.is_null() && value::text(&converted)? == "1",
         })
+    }
+}
+
+/// Takes the conversion of lists, which one instance at a time does, or keeps it. See `claim.lua`.
+#[derive(Clone, Debug)]
+pub struct ClaimConversion {
+    /// The name of the instance.
+    pub instance: String,
+    /// For how long it has the work.
+    pub lease: Duration,
+}
+
+impl Operation for ClaimConversion {
+    /// Whether the work is the instance's.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let args = vec![self.instance.as_str().into(), Value::Integer(self.lease.as_millis() as i64)];
+        Ok(Call::script(&script::CLAIM, keys.converter().into(), args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Notes that all data is of the keyspace's format.
+#[derive(Clone, Copy, Debug)]
+pub struct EndConversion;
+
+impl Operation for EndConversion {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("HSET", keys.format(), ["converted", "1"]))
+    }
+
+    fn answer(&self, _added: Value) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// Reads on in the names of all keys on a node. Those that are there all along are met, perhaps more than once, as long as no slot
+/// moves.
+#[derive(Clone, Debug)]
+pub struct ScanKeys {
+    /// A slot of the node.
+    pub slot: Slot,
+    /// From the part before; 0 for the first.
+    pub cursor: u64,
+}
+
+impl Operation for ScanKeys {
+    /// A cursor, 0 at the end; and keys.
+    type Output = (u64, Vec<Bytes>);
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let cursor = self.cursor.to_string().into();
+        let args = vec![cursor, "MATCH".into(), keys.pattern().into(), "COUNT".into(), Value::Integer(1_000)];
+        Ok(Call::to_slot("SCAN", self.slot, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<(u64, Vec<Bytes>), StoreError> {
+        let [cursor, keys] = value::array_of(answer)?;
+        let keys = value::array(keys)?.into_iter().map(value::into_bytes).collect::<Result<_, _>>()?;
+        Ok((value::number(&cursor)?, keys))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads of lists.
 
 use fred::types::Value;
-use keyspace::{Key, Keyspace, List, Partition, SlotGroup};
+use keyspace::{Chain, Key, Keyspace, List, Partition, SlotGroup};
 use model::{Entry, Micros, Order, UserId, Version, Window};
 
 use super::Operation;
@@ -144,6 +144,37 @@ impl Operation for Range {
 
     fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
         value::parts(answer, |member, at| Ok(Entry { at: value::score(at)?, user: value::user(member)? }))
+    }
+}
+
+/// Makes segments of what the head of a list of the first format has too much. See `convert.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Convert(pub Chain);
+
+/// What became of a [`Convert`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// How many segments were made.
+    pub segments: u64,
+    /// Whether the head still has too much.
+    pub has_more: bool,
+}
+
+impl Operation for Convert {
+    type Output = Converted;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let names = match self.0 {
+            Chain::Follows(List::Following, user) => following_keys(keys, user).into(),
+            Chain::Follows(List::Followers, user) => list_keys(keys, List::Followers, user).into(),
+            Chain::Posts(author) => vec![keys.posts(author), keys.posts_parts(author)],
+        };
+        Ok(Call::script(&script::CONVERT, SlotGroup::new(names)?, Vec::new()))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Converted, StoreError> {
+        let [segments, has_more] = value::array_of(answer)?;
+        Ok(Converted { segments: value::number(&segments)?, has_more: value::number::<u8>(&has_more)? == 1 })
     }
 }
 

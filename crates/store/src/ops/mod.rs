@@ -14,8 +14,8 @@ use fred::types::Value;
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use followers::{Apply, FollowerChange};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
-pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
-pub use lists::{Clock, Count, Counts, Probe, Probed, Range};
+pub use keyspace::{ClaimConversion, EndConversion, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys};
+pub use lists::{Clock, Convert, Converted, Count, Counts, Probe, Probed, Range};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart};
 
