@@ -1,8 +1,8 @@
-use keyspace::Key;
+use keyspace::{Key, List};
 use model::{Deadline, UserId};
 use store::{
     Traffic,
-    ops::{Inspect, Inspected, inbox_segments},
+    ops::{Inspect, Inspected, NewestSegments, inbox_segments},
 };
 
 use crate::{Graph, ServiceError};
@@ -37,22 +37,37 @@ pub struct InspectedKey {
     pub entries: Option<u64>,
 }
 
+/// Segments of a list that are named.
+const MOST_SEGMENTS: u32 = 32;
+
 /// What kind of value a key has.
 enum Kind {
+    /// A sorted set.
     Set,
-    /// A set that is a part of another.
+    /// A sorted set that only long lists have.
     Segment,
+    /// A set of members.
+    Members,
     Stream,
     Text,
 }
 
 impl Graph {
-    /// Lists a user's keys. One round trip.
+    /// Lists a user's keys. Two round trips.
     pub async fn inspect_user(&self, user: UserId, deadline: Deadline) -> Result<InspectedUser, ServiceError> {
         let store = &self.inner.store;
         let keys = store.keys();
         let partition = keys.partition(user);
-        let segments = inbox_segments(keys, user, self.inner.settings.inbox_cap);
+        let lists = [
+            (keys.following(user), keys.list_parts(List::Following, user)),
+            (keys.followers(user), keys.list_parts(List::Followers, user)),
+            (keys.posts(user), keys.posts_parts(user)),
+        ];
+        let parts = lists.clone().map(|(head, parts)| NewestSegments { head, parts, limit: MOST_SEGMENTS });
+        let segments = store.run_all(&parts, Traffic::Interactive, deadline).await;
+        let mut segments = segments.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        segments.extend(lists.map(|(_, parts)| parts));
+        segments.extend(inbox_segments(keys, user, self.inner.settings.inbox_cap));
         let named = [
             (keys.following(user), Kind::Set, false),
             (keys.left(user), Kind::Set, false),
@@ -65,7 +80,9 @@ impl Graph {
             (keys.pending(partition), Kind::Set, true),
             (keys.clock(partition), Kind::Text, true),
         ];
-        let named: Vec<_> = segments.map(|key| (key, Kind::Segment, false)).chain(named).collect();
+        let ids = (keys.following_ids(user), Kind::Members, false);
+        let segments = segments.into_iter().map(|key| (key, Kind::Segment, false));
+        let named: Vec<_> = segments.chain([ids]).chain(named).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
         let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
         let mut answers = answers.into_iter();
@@ -76,8 +93,8 @@ impl Graph {
                 found.learn(question, answer?);
             }
             found.entries = found.entries.filter(|_| found.encoding.is_some());
-            // Most segments are not there, ever.
-            if found.encoding.is_some() || !matches!(kind, Kind::Segment) {
+            // Most users have none of these, ever.
+            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members) {
                 inspected.push(found);
             }
         }
@@ -95,6 +112,7 @@ fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
     let mut questions = vec![Inspect::Encoding(key.clone()), Inspect::Bytes(key.clone())];
     match kind {
         Kind::Set | Kind::Segment => questions.push(Inspect::SetEntries(key.clone())),
+        Kind::Members => questions.push(Inspect::Members(key.clone())),
         Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
         Kind::Text => {}
     }
@@ -106,7 +124,7 @@ impl InspectedKey {
         match (question, answer) {
             (_, Inspected::Missing) => {}
             (_, Inspected::Encoding(encoding)) => self.encoding = Some(encoding),
-            (Inspect::SetEntries(_) | Inspect::StreamEntries(_), Inspected::Number(entries)) => {
+            (Inspect::SetEntries(_) | Inspect::Members(_) | Inspect::StreamEntries(_), Inspected::Number(entries)) => {
                 self.entries = Some(entries);
             }
             (Inspect::Bytes(_) | Inspect::Encoding(_), Inspected::Number(bytes)) => self.bytes = bytes,

@@ -176,6 +176,8 @@ pub enum Inspect {
     Bytes(Key),
     /// The entries of a sorted set.
     SetEntries(Key),
+    /// The members of a set.
+    Members(Key),
     /// The entries of a stream.
     StreamEntries(Key),
 }
@@ -199,6 +201,7 @@ impl Operation for Inspect {
             Self::Encoding(key) => Call::subcommand("OBJECT", "ENCODING", key),
             Self::Bytes(key) => Call::subcommand("MEMORY", "USAGE", key),
             Self::SetEntries(key) => Call::command("ZCARD", key, [0_i64; 0]),
+            Self::Members(key) => Call::command("SCARD", key, [0_i64; 0]),
             Self::StreamEntries(key) => Call::command("XLEN", key, [0_i64; 0]),
         })
     }
@@ -207,7 +210,7 @@ impl Operation for Inspect {
         match self {
             _ if answer.is_null() => Ok(Inspected::Missing),
             Self::Encoding(_) => Ok(Inspected::Encoding(value::text(&answer)?.to_owned())),
-            Self::Bytes(_) | Self::SetEntries(_) | Self::StreamEntries(_) => {
+            Self::Bytes(_) | Self::SetEntries(_) | Self::Members(_) | Self::StreamEntries(_) => {
                 value::number(&answer).map(Inspected::Number)
             }
         }

@@ -147,6 +147,33 @@ impl Operation for Range {
     }
 }
 
+/// The newest segments of a list.
+#[derive(Clone, Debug)]
+pub struct NewestSegments {
+    /// The list's head.
+    pub head: Key,
+    /// The list's parts.
+    pub parts: Key,
+    /// Most segments.
+    pub limit: u32,
+}
+
+impl Operation for NewestSegments {
+    type Output = Vec<Key>;
+
+    fn call(&self, _keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("ZRANGE", self.parts.clone(), [-i64::from(self.limit), -1]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Vec<Key>, StoreError> {
+        // The lowest member counts entries.
+        let names = value::array(answer)?.into_iter().filter(|name| name.as_bytes() != Some(b""));
+        names
+            .map(|name| self.head.segment(value::bytes(&name)?).ok_or_else(|| value::unexpected("a segment", &name)))
+            .collect()
+    }
+}
+
 /// Makes segments of what the head of a list of the first format has too much. See `convert.lua`.
 #[derive(Clone, Copy, Debug)]
 pub struct Convert(pub Chain);
