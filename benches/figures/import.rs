@@ -18,7 +18,7 @@ use crate::{
     graph::Graph,
     raw::Raw,
     slowlog,
-    stage::{self, Stage},
+    stage::{Stage, counter},
 };
 
 /// Commands of plain fred in flight.
@@ -195,13 +195,6 @@ async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
         .try_for_each(|_added| std::future::ready(Ok(())))
         .await?;
     Ok(started.elapsed())
-}
-
-/// The sum over all labels of a metric.
-fn counter(name: &str) -> u64 {
-    let metrics = stage::metrics();
-    let lines = metrics.lines().filter(|line| line.starts_with(name));
-    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
 }
 
 /// Memory of this process, which is client, server and the rows to import.

@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct Raw {
     pub(crate) client: Client,
     /// The keys of the service, for reads of its data.
-    keys: Keyspace,
+    pub(crate) keys: Keyspace,
     /// Keys of the same form for what is written here.
     own: Keyspace,
     follow: String,

@@ -38,6 +38,11 @@ impl Nodes {
         Ok(Self(nodes))
     }
 
+    /// A client of each node.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Client> {
+        self.0.iter()
+    }
+
     /// The answer of each node to a command.
     pub(crate) async fn all(&self, name: &'static str, args: &[&str]) -> Result<Vec<Value>> {
         let mut answers = Vec::new();

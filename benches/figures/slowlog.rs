@@ -24,15 +24,19 @@ pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
         }
     }
     let stats = nodes.command_stats().await?;
-    let run: u64 = ["evalsha", "eval", "zscore", "zmscore", "zrange", "zcard", "zadd", "zrem"]
-        .iter()
-        .filter_map(|name| stats.get(*name))
-        .map(|stat| stat.calls)
-        .sum();
+    let run: u64 =
+        ["evalsha", "eval", "zscore", "zmscore", "zrange", "zcard", "zadd", "zrem", "sismember", "smismember"]
+            .iter()
+            .filter_map(|name| stats.get(*name))
+            .map(|stat| stat.calls)
+            .sum();
     let total: usize = slow.values().map(|(count, _)| count).sum();
     println!(
         "  {total} of {run} commands took Redis more than {THRESHOLD_MICROS} us (wall time; a busy machine adds to it)"
     );
+    if let Some((command, (_, worst))) = slow.iter().max_by_key(|(_, (_, worst))| worst) {
+        println!("  slowest: {command}, {worst} us (goal {THRESHOLD_MICROS})");
+    }
     for (command, (count, worst)) in slow {
         println!("    {count:>4} x {command}, at most {worst} us");
     }
@@ -43,6 +47,13 @@ pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
             stat.micros / stat.calls
         );
     }
+    Ok(())
+}
+
+/// Forgets what was slow, and what was run.
+pub(crate) async fn reset(nodes: &Nodes) -> Result<()> {
+    nodes.all("SLOWLOG", &["RESET"]).await?;
+    nodes.all("CONFIG", &["RESETSTAT"]).await?;
     Ok(())
 }
 
