@@ -58,9 +58,18 @@ impl Sum {
 impl Census {
     /// Looks at every key of a keyspace on every node.
     pub(crate) async fn take(nodes: &Nodes, name: &str) -> Result<Self> {
+        Self::of_pattern(nodes, &format!("{name}:*")).await
+    }
+
+    /// Looks at the keys of one word.
+    pub(crate) async fn of_word(nodes: &Nodes, name: &str, word: &str) -> Result<Self> {
+        Self::of_pattern(nodes, &format!("{name}:*:{word}:*")).await
+    }
+
+    async fn of_pattern(nodes: &Nodes, pattern: &str) -> Result<Self> {
         let mut census = Self::default();
         for node in nodes.each() {
-            let keys = keys_of(node, name).await?;
+            let keys = keys_of(node, pattern).await?;
             let mut facts = stream::iter(keys).map(|key| facts_of(node, key)).buffer_unordered(SIDE_BY_SIDE);
             let mut sum = Sum::default();
             while let Some(found) = facts.try_next().await? {
@@ -107,12 +116,12 @@ impl Census {
         header("by type and encoding");
         self.encodings.iter().for_each(|(encoding, sum)| row(encoding, sum));
         println!("  ZSETs of more than {LISTPACK} entries: {}", self.long_zsets);
-        println!("  largest key: {} bytes, {}", self.largest.0, self.largest.1);
         self.print_spread();
     }
 
-    /// Prints how even the keys are over nodes and slots.
-    fn print_spread(&self) {
+    /// Prints how large keys are at most, and how even they are over nodes and slots.
+    pub(crate) fn print_spread(&self) {
+        println!("  largest key: {} bytes, {}", self.largest.0, self.largest.1);
         let share = |part: u64, whole: u64| format!("{:.1} %", 100.0 * part as f64 / whole as f64);
         let of_keys: Vec<_> = self.nodes.iter().map(|node| share(node.keys, self.all.keys)).collect();
         let of_bytes: Vec<_> = self.nodes.iter().map(|node| share(node.bytes, self.all.bytes)).collect();
@@ -137,11 +146,10 @@ impl Census {
 }
 
 /// The names of a node's keys. SCAN may give one twice.
-async fn keys_of(node: &Client, name: &str) -> Result<BTreeSet<Bytes>> {
+async fn keys_of(node: &Client, pattern: &str) -> Result<BTreeSet<Bytes>> {
     let (mut keys, mut cursor) = (BTreeSet::new(), "0".to_owned());
-    let pattern = format!("{name}:*");
     loop {
-        let args = [cursor.as_str(), "MATCH", &pattern, "COUNT", "1000"].map(Value::from);
+        let args = [cursor.as_str(), "MATCH", pattern, "COUNT", "1000"].map(Value::from);
         let mut page = command(node, "SCAN", args.into()).await?.into_array().into_iter();
         cursor = page.next().and_then(|cursor| cursor.as_string()).ok_or("SCAN gave no cursor")?;
         keys.extend(page.flat_map(Value::into_array).filter_map(Value::into_bytes));

@@ -16,7 +16,7 @@ use tokio::time::interval;
 use crate::{
     Result,
     graph::Graph,
-    raw::Raw,
+    raw::{self, Raw},
     slowlog,
     stage::{Stage, counter},
 };
@@ -188,7 +188,7 @@ async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
         rows.flat_map(|&(follower, followee)| [("following", follower, followee), ("followers", followee, follower)]);
     stream::iter(adds)
         .map(|(list, user, member)| {
-            let key = Bytes::from(format!("plain:{list}:{user}"));
+            let key = Bytes::from(format!("{}{list}:{user}", raw::PLAIN));
             raw.bytes_command("ZADD", key, vec![score.into(), i64::from(member).into()])
         })
         .buffer_unordered(PIPELINE)

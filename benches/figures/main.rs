@@ -2,7 +2,8 @@
 //!
 //! Starts private Redis clusters and in-process servers with the usual configuration, and needs nothing else. The graph to
 //! import is generated, or read from the file that `SOCIALGRAPH_BENCH_GRAPH` names: rows of two ids, perhaps with gzip, ids
-//! from 0. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
+//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the part `star` is to have, instead of 1,000,000. Parts can be
+//! chosen by name: `cargo bench … --bench figures -- import`.
 
 mod calls;
 mod census;

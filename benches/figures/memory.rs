@@ -69,10 +69,10 @@ pub(crate) async fn print() -> Result<()> {
     println!("\n  Followed since the import:");
     let (stage, census) = imported(&graph, Since::Import).await?;
     census.print("bytes an edge", graph.edges());
+    println!("\n  Two plain ZSETs:");
     let plain = plain(&stage, &graph).await?;
     let ratio = |census: &Census| census.all.bytes as f64 / plain.all.bytes as f64;
     let each = |census: &Census| census.all.bytes as f64 / graph.edges() as f64;
-    println!("\n  Two plain ZSETs:");
     plain.print("bytes an edge", graph.edges());
     inboxes(&stage).await?;
     stage.stop().await;
@@ -119,11 +119,11 @@ async fn imported(graph: &Graph, since: Since) -> Result<(Stage, Census)> {
     }
     settled(&stage).await?;
     println!(
-        "  imported in {:.1} s, settled and trimmed after {:.1} s; used_memory grew by {:.1} bytes an edge",
+        "  imported in {:.1} s, settled and trimmed after {:.1} s",
         written.as_secs_f64(),
         started.elapsed().as_secs_f64(),
-        (stage.nodes.used_memory().await?.saturating_sub(before)) as f64 / graph.edges() as f64
     );
+    print_growth(&stage, graph, before).await?;
     let census = Census::take(&stage.nodes, &stage.keyspace).await?;
     Ok((stage, census))
 }
@@ -156,6 +156,7 @@ async fn total(raw: &Raw, command: &'static str, key: impl Fn(&Keyspace, Partiti
 /// Writes the graph as two plain ZSETs an edge.
 async fn plain(stage: &Stage, graph: &Graph) -> Result<Census> {
     let (raw, first) = (&stage.raw, Micros::now().get());
+    let before = stage.nodes.used_memory().await?;
     let rows = graph.rows.iter().filter(|(follower, followee)| follower != followee).zip(first..);
     let adds = rows.flat_map(|(&(follower, followee), at)| {
         [("following", follower, followee, at), ("followers", followee, follower, at)]
@@ -168,7 +169,15 @@ async fn plain(stage: &Stage, graph: &Graph) -> Result<Census> {
         .buffer_unordered(PIPELINE)
         .try_collect::<()>()
         .await?;
+    print_growth(stage, graph, before).await?;
     Census::take(&stage.nodes, PLAIN).await
+}
+
+/// Prints the same in another way: by what nodes use in all, tables of keys and buffers as well.
+async fn print_growth(stage: &Stage, graph: &Graph, before: u64) -> Result<()> {
+    let grown = stage.nodes.used_memory().await?.saturating_sub(before);
+    println!("  used_memory of all nodes grew by {:.1} bytes an edge", grown as f64 / graph.edges() as f64);
+    Ok(())
 }
 
 fn plain_key(raw: &Raw, word: &str, owner: i64) -> Result<Bytes> {

@@ -20,6 +20,9 @@ use crate::{
     calls::{self, Kind},
 };
 
+/// With which keys begin that plain fred has for itself.
+pub(crate) const PLAIN: &str = "plain:";
+
 /// One client of the cluster, with fred's usual settings.
 #[derive(Clone)]
 pub(crate) struct Raw {

@@ -14,7 +14,9 @@ use socialgraph::v1::{
 use tonic::transport::Channel;
 
 use crate::{
-    Result, calls, ids,
+    Result, calls,
+    census::Census,
+    ids,
     load::Load,
     slowlog,
     stage::{self, Stage},
@@ -44,7 +46,7 @@ const ALONE: Duration = Duration::from_secs(2);
 const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
 const REACHED: &str = "socialgraph_fanout_deliveries_total{outcome=\"no_inbox\"}";
 
-/// Goals: the times of an ordinary account that Follow and Unfollow may take, and last pages those of first ones.
+/// Goals: how many times as long as of an ordinary account Follow and Unfollow may take.
 const GOAL_FOLLOW: f64 = 1.5;
 const GOAL_UNFOLLOW: f64 = 2.0;
 
@@ -81,6 +83,8 @@ pub(crate) async fn print() -> Result<()> {
     }
     star.slowest("these calls").await?;
     star.publish().await?;
+    println!("  Keys of lists of followers, those of {ORDINARY_ACCOUNTS} ordinary accounts and others as well:");
+    Census::of_word(&star.stage.nodes, &star.stage.keyspace, "followers").await?.print_spread();
     star.stage.stop().await;
     Ok(())
 }
