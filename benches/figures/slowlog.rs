@@ -10,6 +10,8 @@ use crate::{Result, raw, redis::Nodes};
 pub(crate) const THRESHOLD_MICROS: u64 = 2_000;
 /// How many slow commands a node remembers.
 pub(crate) const MOST: usize = 10_000;
+/// Commands whose percentiles are printed.
+const MOST_PERCENTILES: usize = 4;
 const OF_PLAIN: &str = " of plain fred";
 
 /// Prints what all nodes logged as slow, and what scripts took on average.
@@ -50,6 +52,21 @@ pub(crate) async fn print(nodes: &Nodes) -> Result<()> {
             stat.micros / stat.calls
         );
     }
+    print_percentiles(nodes).await
+}
+
+/// Prints the commands whose p99 is highest. A command that is slow by its nature shows here, a busy machine less than in the
+/// slowest of many.
+async fn print_percentiles(nodes: &Nodes) -> Result<()> {
+    let stats = nodes.latency_stats().await?;
+    // Those with a subcommand are about the server, and are mostly from here.
+    let mut stats: Vec<_> = stats.into_iter().filter(|(name, _)| name != "info" && !name.contains('|')).collect();
+    stats.sort_by(|(_, [_, one, _]), (_, [_, other, _])| other.total_cmp(one));
+    let shown = stats
+        .iter()
+        .take(MOST_PERCENTILES)
+        .map(|(name, [p50, p99, p999])| format!("{} {p50:.0}, {p99:.0}, {p999:.0}", name.to_uppercase()));
+    println!("  us p50, p99, p99.9 of the slowest commands: {}", shown.collect::<Vec<_>>().join("; "));
     Ok(())
 }
 
