@@ -20,7 +20,7 @@ use crate::{
     stage::{self, Stage},
 };
 
-/// Goals: bytes an edge, the same in times of two plain ZSETs, and bytes an entry of an inbox.
+/// Goals for the Slashdot graph of 2009: bytes an edge, the same in times of two plain ZSETs, and bytes an entry of an inbox.
 const GOAL_EDGE: f64 = 76.0;
 const GOAL_RATIO: f64 = 0.55;
 const GOAL_ENTRY: f64 = 36.0;
@@ -85,7 +85,8 @@ pub(crate) async fn print() -> Result<()> {
     println!();
     for (since, census) in [("since the import", &census), ("since some time in five years", &scattered)] {
         println!(
-            "  followed {since}: {:.1} bytes an edge (goal {GOAL_EDGE}); {:.3} of two plain ZSETs, {:.1} (goal {GOAL_RATIO})",
+            "  followed {since}: {:.1} bytes an edge (goal for Slashdot {GOAL_EDGE}); {:.3} of two plain ZSETs, {:.1} \
+             (goal {GOAL_RATIO})",
             each(census),
             ratio(census),
             each(&plain),

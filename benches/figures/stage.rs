@@ -20,12 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::{
-    Result,
-    raw::{self, Raw},
-    redis::Nodes,
-    slowlog,
-};
+use crate::{Result, raw::Raw, redis::Nodes, slowlog};
 
 static METRICS: OnceLock<MetricsHandle> = OnceLock::new();
 
@@ -92,8 +87,8 @@ impl Stage {
         });
         readiness.ready().await;
         let channel = Endpoint::from_shared(endpoint.clone())?.tcp_nodelay(true).connect().await?;
-        for name in ["follow", "unfollow", "apply"] {
-            nodes.all("SCRIPT", &["LOAD", raw::script(name)?]).await?;
+        for (_, text) in store::scripts() {
+            nodes.all("SCRIPT", &["LOAD", text]).await?;
         }
         let raw = Raw::connect(addresses, keys).await?;
         let graph = SocialGraphClient::new(channel);
