@@ -161,7 +161,7 @@ impl Kind {
 }
 
 /// A figure of wrong answers is none.
-fn check(right: bool, call: &'static str) -> Result<()> {
+pub(crate) fn check(right: bool, call: &'static str) -> Result<()> {
     if right { Ok(()) } else { Err(format!("{call} gave a wrong answer").into()) }
 }
 

@@ -93,14 +93,14 @@ impl Audience {
     /// Publishes, and gives the deliveries a second until the last one.
     async fn publish(self, stage: &Stage) -> Result<f64> {
         let started = Instant::now();
-        let wanted = delivered() + self.deliveries();
+        let wanted = stage::counter(DELIVERIES) + self.deliveries();
         let posts = (0..self.posts).map(|_| {
             let request = PublishPostRequest { author_id: AUTHOR, content: calls::content(), ..Default::default() };
             let mut graph = stage.graph.clone();
             async move { publish_until_taken(&mut graph, request).await }
         });
         stream::iter(posts).buffer_unordered(SIDE_BY_SIDE).try_collect::<()>().await?;
-        while delivered() < wanted {
+        while stage::counter(DELIVERIES) < wanted {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         Ok(self.deliveries() as f64 / started.elapsed().as_secs_f64())
@@ -134,9 +134,4 @@ async fn publish_until_taken(graph: &mut SocialGraphClient<Channel>, request: Pu
             answer => return Ok(answer.map(|_| ())?),
         }
     }
-}
-
-fn delivered() -> u64 {
-    let text = stage::metrics();
-    text.lines().find_map(|line| line.strip_prefix(DELIVERIES)?.trim().parse().ok()).unwrap_or(0)
 }

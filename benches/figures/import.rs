@@ -16,9 +16,9 @@ use tokio::time::interval;
 use crate::{
     Result,
     graph::Graph,
-    raw::Raw,
+    raw::{self, Raw},
     slowlog,
-    stage::{self, Stage},
+    stage::{Stage, counter},
 };
 
 /// Commands of plain fred in flight.
@@ -188,20 +188,13 @@ async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
         rows.flat_map(|&(follower, followee)| [("following", follower, followee), ("followers", followee, follower)]);
     stream::iter(adds)
         .map(|(list, user, member)| {
-            let key = Bytes::from(format!("plain:{list}:{user}"));
+            let key = Bytes::from(format!("{}{list}:{user}", raw::PLAIN));
             raw.bytes_command("ZADD", key, vec![score.into(), i64::from(member).into()])
         })
         .buffer_unordered(PIPELINE)
         .try_for_each(|_added| std::future::ready(Ok(())))
         .await?;
     Ok(started.elapsed())
-}
-
-/// The sum over all labels of a metric.
-fn counter(name: &str) -> u64 {
-    let metrics = stage::metrics();
-    let lines = metrics.lines().filter(|line| line.starts_with(name));
-    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
 }
 
 /// Memory of this process, which is client, server and the rows to import.

@@ -2,20 +2,28 @@
 //!
 //! Starts private Redis clusters and in-process servers with the usual configuration, and needs nothing else. The graph to
 //! import is generated, or read from the file that `SOCIALGRAPH_BENCH_GRAPH` names: rows of two ids, perhaps with gzip, ids
-//! from 0. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
+//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the part `star` is to have, instead of 1,000,000. Parts can be
+//! chosen by name: `cargo bench … --bench figures -- import`.
 
 mod calls;
+mod census;
+mod common;
 mod fan_out;
 mod graph;
+mod ids;
 mod import;
 mod latency;
+mod load;
 mod machine;
+mod memory;
 mod proxy;
 mod raw;
 mod redis;
 mod round_trips;
 mod slowlog;
 mod stage;
+mod star;
+mod times;
 
 use std::{env, error::Error, process::ExitCode, time::Instant};
 
@@ -50,6 +58,15 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("import") {
         import::print().await?;
+    }
+    if wanted("memory") {
+        memory::print().await?;
+    }
+    if wanted("star") {
+        star::print().await?;
+    }
+    if wanted("common") {
+        common::print().await?;
     }
     println!("\nTook {:.0} s in all.", started.elapsed().as_secs_f64());
     Ok(())

@@ -1,6 +1,6 @@
 //! Plain fred, doing what a call needs at least: the same commands and scripts on the same data, and nothing around them.
 
-use std::net::SocketAddr;
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use fred::{
     bytes::Bytes,
@@ -20,23 +20,19 @@ use crate::{
     calls::{self, Kind},
 };
 
+/// With which keys begin that plain fred has for itself.
+pub(crate) const PLAIN: &str = "plain:";
+
 /// One client of the cluster, with fred's usual settings.
 #[derive(Clone)]
 pub(crate) struct Raw {
     pub(crate) client: Client,
     /// The keys of the service, for reads of its data.
-    keys: Keyspace,
+    pub(crate) keys: Keyspace,
     /// Keys of the same form for what is written here.
     own: Keyspace,
-    follow: String,
-    unfollow: String,
-    apply: String,
-}
-
-/// The text of one of the service's scripts.
-pub(crate) fn script(name: &str) -> Result<&'static str> {
-    let mut scripts = store::scripts();
-    Ok(scripts.find(|(known, _)| *known == name).map(|(_, text)| text).ok_or_else(|| format!("no script {name}"))?)
+    /// The hashes of the service's scripts by their names.
+    scripts: BTreeMap<&'static str, String>,
 }
 
 impl Raw {
@@ -46,9 +42,8 @@ impl Raw {
         let client = Builder::from_config(config).build()?;
         client.init().await?;
         let own = Keyspace::new("raw", keys.partitions())?;
-        let sha = |name| script(name).map(fred::util::sha1_hash);
-        let raw = Self { client, keys, own, follow: sha("follow")?, unfollow: sha("unfollow")?, apply: sha("apply")? };
-        Ok(raw)
+        let scripts = store::scripts().map(|(name, text)| (name, fred::util::sha1_hash(text))).collect();
+        Ok(Self { client, keys, own, scripts })
     }
 
     /// The commands that a call needs, for the `n`th call.
@@ -62,12 +57,12 @@ impl Raw {
                 let (follower, followee) = calls::edge(n)?;
                 let mut args = vec![0_i64.into(), 10_000_i64.into(), "".into(), follower.get().into()];
                 args.extend([1_i64.into(), followee.get().into(), 0_i64.into()]);
-                self.write(&self.follow, "+", follower, followee, args).await?;
+                self.write("follow", "+", follower, followee, args).await?;
             }
             Kind::Unfollow => {
                 let (follower, followee) = calls::edge(n)?;
                 let args = vec![0_i64.into(), follower.get().into(), followee.get().into(), 604_800_i64.into()];
-                self.write(&self.unfollow, "-", follower, followee, args).await?;
+                self.write("unfollow", "-", follower, followee, args).await?;
             }
             Kind::BatchIsFollowing => {
                 let targets = calls::targets(n).map(Value::Integer).collect();
@@ -129,20 +124,28 @@ impl Raw {
     }
 
     /// A commit and an apply, as the service's scripts have them.
-    async fn write(&self, sha: &str, sign: &str, follower: UserId, followee: UserId, args: Vec<Value>) -> Result<()> {
+    async fn write(
+        &self,
+        script: &str,
+        sign: &str,
+        follower: UserId,
+        followee: UserId,
+        args: Vec<Value>,
+    ) -> Result<()> {
         let (own, home) = (&self.own, self.own.partition(follower));
         let mut keys = vec![own.log(home), own.pending(home), own.clock(home)];
         keys.extend([own.following(follower), own.left(follower), own.feed(follower)]);
-        let committed = self.evalsha(sha, keys, args).await?.into_array();
+        let committed = self.evalsha(script, keys, args).await?.into_array();
         let version = committed.into_iter().next().unwrap_or(Value::Null);
         let score = if sign == "+" { version.clone() } else { 0_i64.into() };
         let args = calls::apply_arguments(sign, follower, version, score);
-        self.evalsha(&self.apply, vec![own.followers(followee), own.gone(followee)], args).await?;
+        self.evalsha("apply", vec![own.followers(followee), own.gone(followee)], args).await?;
         Ok(())
     }
 
-    async fn evalsha(&self, sha: &str, keys: Vec<Key>, args: Vec<Value>) -> Result<Value> {
+    async fn evalsha(&self, script: &str, keys: Vec<Key>, args: Vec<Value>) -> Result<Value> {
         let slot = keys.first().map_or(0, |key| key.slot().get());
+        let sha = self.scripts.get(script).ok_or_else(|| format!("no script {script}"))?;
         let mut all = vec![sha.into(), (keys.len() as i64).into()];
         all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
         all.extend(args);

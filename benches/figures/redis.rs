@@ -38,6 +38,11 @@ impl Nodes {
         Ok(Self(nodes))
     }
 
+    /// A client of each node.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Client> {
+        self.0.iter()
+    }
+
     /// The answer of each node to a command.
     pub(crate) async fn all(&self, name: &'static str, args: &[&str]) -> Result<Vec<Value>> {
         let mut answers = Vec::new();
@@ -78,6 +83,26 @@ impl Nodes {
                 let sum = stats.entry(name.to_owned()).or_default();
                 sum.calls += number("calls=").unwrap_or(0);
                 sum.micros += number("usec=").unwrap_or(0);
+            }
+        }
+        Ok(stats)
+    }
+
+    /// How long commands took Redis, in microseconds by command: p50, p99 and p99.9, each of the node where it is highest.
+    pub(crate) async fn latency_stats(&self) -> Result<BTreeMap<String, [f64; 3]>> {
+        let mut stats = BTreeMap::<String, [f64; 3]>::new();
+        for info in self.all("INFO", &["latencystats"]).await?.iter().filter_map(Value::as_str) {
+            for line in info.lines() {
+                let Some((name, facts)) =
+                    line.strip_prefix("latency_percentiles_usec_").and_then(|line| line.split_once(':'))
+                else {
+                    continue;
+                };
+                let number = |key: &str| facts.split(',').find_map(|fact| fact.strip_prefix(key)?.parse().ok());
+                let most = stats.entry(name.to_owned()).or_default();
+                for (most, key) in most.iter_mut().zip(["p50=", "p99=", "p99.9="]) {
+                    *most = most.max(number(key).unwrap_or(0.0));
+                }
             }
         }
         Ok(stats)

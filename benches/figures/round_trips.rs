@@ -1,9 +1,6 @@
 //! How often a call goes to Redis and waits.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use tasks::Tasks;
 
@@ -12,6 +9,7 @@ use crate::{
     calls::{self, Kind},
     proxy::{self, DELAY},
     stage::{self, Stage},
+    times::time,
 };
 
 const CALLS: u64 = 5;
@@ -41,11 +39,11 @@ pub(crate) async fn print() -> Result<()> {
         stage.raw.call(kind, CALLS).await?;
         let before = commands(&stage::metrics());
         for n in 0..CALLS {
-            service.push(time(kind.call(stage.graph.clone(), n)).await?);
+            service.push(time(kind.call(stage.graph.clone(), n)).await?.0);
         }
         let counted = difference(&before, &commands(&stage::metrics()));
         for n in 0..CALLS {
-            raw.push(time(stage.raw.call(kind, n)).await?);
+            raw.push(time(stage.raw.call(kind, n)).await?.0);
         }
         let [service, raw] = [service, raw].map(|times| times.into_iter().min().unwrap_or_default());
         let trips = |time: Duration| (time.as_secs_f64() / trip.as_secs_f64()).round();
@@ -60,12 +58,6 @@ pub(crate) async fn print() -> Result<()> {
     }
     stage.stop().await;
     Ok(())
-}
-
-async fn time(call: impl Future<Output = Result<()>>) -> Result<Duration> {
-    let started = Instant::now();
-    call.await?;
-    Ok(started.elapsed())
 }
 
 /// Commands that were answered, by name, from the text of the metrics.

@@ -20,12 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::{
-    Result,
-    raw::{self, Raw},
-    redis::Nodes,
-    slowlog,
-};
+use crate::{Result, raw::Raw, redis::Nodes, slowlog};
 
 static METRICS: OnceLock<MetricsHandle> = OnceLock::new();
 
@@ -41,12 +36,21 @@ pub(crate) fn metrics() -> String {
     METRICS.get().map(MetricsHandle::render).unwrap_or_default()
 }
 
+/// The sum over all labels of a metric, or over those that begin as the name says.
+pub(crate) fn counter(name: &str) -> u64 {
+    let metrics = metrics();
+    let lines = metrics.lines().filter(|line| line.starts_with(name));
+    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+}
+
 /// Everything that a part of the run needs. Ends with the value.
 pub(crate) struct Stage {
     pub(crate) endpoint: String,
     pub(crate) graph: SocialGraphClient<Channel>,
     pub(crate) raw: Raw,
     pub(crate) nodes: Nodes,
+    /// With which all keys of the service begin.
+    pub(crate) keyspace: String,
     tasks: Tasks,
     shutdown: CancellationToken,
     cluster: LocalCluster,
@@ -70,6 +74,7 @@ impl Stage {
         let nodes = Nodes::connect(&cluster.addresses()).await?;
         let config = configuration(addresses, settings)?;
         let keys = Keyspace::new(&config.keyspace.name, PartitionCount::new(config.keyspace.partitions)?)?;
+        let keyspace = config.keyspace.name.clone();
         let shutdown = CancellationToken::new();
         let metrics = METRICS.get_or_init(telemetry::metrics::install).clone();
         let (server, readiness) = app::open(Arc::new(config), &Tasks::new(), metrics, &shutdown).await?;
@@ -82,11 +87,12 @@ impl Stage {
         });
         readiness.ready().await;
         let channel = Endpoint::from_shared(endpoint.clone())?.tcp_nodelay(true).connect().await?;
-        for name in ["follow", "unfollow", "apply"] {
-            nodes.all("SCRIPT", &["LOAD", raw::script(name)?]).await?;
+        for (_, text) in store::scripts() {
+            nodes.all("SCRIPT", &["LOAD", text]).await?;
         }
         let raw = Raw::connect(addresses, keys).await?;
-        Ok(Self { endpoint, graph: SocialGraphClient::new(channel), raw, nodes, tasks, shutdown, cluster })
+        let graph = SocialGraphClient::new(channel);
+        Ok(Self { endpoint, graph, raw, nodes, keyspace, tasks, shutdown, cluster })
     }
 
     /// Ends the server, then the cluster.
