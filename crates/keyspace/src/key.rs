@@ -35,22 +35,11 @@ impl Key {
         self.slot
     }
 
-    /// ZSET, an older part of the list whose head this is, by its bound as the list's `parts` name it: a member, a blank, and a
-    /// score. `None` if that is no name.
-    pub fn segment(&self, bound: &[u8]) -> Option<Self> {
-        let blank = bound.iter().rposition(|&byte| byte == b' ')?;
-        let (member, score) = (&bound[..blank], str::from_utf8(&bound[blank + 1..]).ok()?);
-        let mut key = UnfinishedKey(String::from_utf8(self.bytes.to_vec()).ok()?, self.slot);
-        let _infallible = match self.kind()? {
-            "posts" => write!(key.0, ":{score}-{}", u64::from_be_bytes(member.try_into().ok()?)),
-            _ => write!(key.0, ":{score}-{}", str::from_utf8(member).ok()?),
-        };
-        Some(key.finish())
-    }
-
-    /// The word after the hash tag.
-    fn kind(&self) -> Option<&str> {
-        str::from_utf8(&self.bytes).ok()?.split(':').nth(2)
+    /// ZSET, an older part of the list whose head this is, by its id.
+    pub fn segment(&self, id: impl fmt::Display) -> Self {
+        let mut key = UnfinishedKey(self.to_string(), self.slot);
+        let _infallible = write!(key.0, ":{id}");
+        key.finish()
     }
 }
 
@@ -324,14 +313,13 @@ mod tests {
             keys.following(user),
             keys.list_parts(List::Following, user),
             keys.following_ids(user),
-            keys.following(user).segment(b"7 1700000000000000").unwrap(),
+            keys.following(user).segment("1z141z3"),
             keys.left(user),
             keys.followers(user),
             keys.list_parts(List::Followers, user),
             keys.gone(user),
             keys.posts(user),
             keys.posts_parts(user),
-            keys.posts(user).segment(b"\0\0\0\0\0\0\x01\x02 1700000000000000").unwrap(),
             keys.post(user, PostId::new(7).unwrap()),
             keys.request(user, "r{1}"),
             keys.inbox(user),
@@ -348,14 +336,13 @@ mod tests {
             "sg:{0x1}:following:42",
             "sg:{0x1}:following:42:parts",
             "sg:{0x1}:following:42:ids",
-            "sg:{0x1}:following:42:1700000000000000-7",
+            "sg:{0x1}:following:42:1z141z3",
             "sg:{0x1}:left:42",
             "sg:{0x1}:followers:42",
             "sg:{0x1}:followers:42:parts",
             "sg:{0x1}:gone:42",
             "sg:{0x1}:posts:42",
             "sg:{0x1}:posts:42:parts",
-            "sg:{0x1}:posts:42:1700000000000000-258",
             "sg:{0x1}:post:42:7",
             "sg:{0x1}:request:42:r{1}",
             "sg:{0x1}:inbox:42",
@@ -382,7 +369,7 @@ mod tests {
             (keys.posts(user), Some(Chain::Posts(user))),
             (keys.following_ids(user), None),
             (keys.list_parts(List::Followers, user), None),
-            (keys.followers(user).segment(b"7 1700000000000000").unwrap(), None),
+            (keys.followers(user).segment("1z141z3"), None),
             (keys.inbox(user), None),
             (keys.format(), None),
         ] {

@@ -18,12 +18,12 @@ pub struct Call {
 }
 
 /// A part of a list that a script asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Segment {
     /// The number of the list's head among the keys, from 1.
     head: usize,
-    /// What the list's `parts` call it.
-    name: Bytes,
+    /// Its id; of a new one after a `+`.
+    id: String,
     key: Key,
 }
 
@@ -87,7 +87,7 @@ impl Call {
         wire.extend(keys.map(|key| Value::Bytes(key.bytes().clone())));
         wire.extend_from_slice(&self.args);
         for segment in &self.segments {
-            wire.extend([Value::Integer(segment.head as i64), Value::Bytes(segment.name.clone())]);
+            wire.extend([Value::Integer(segment.head as i64), segment.id.as_str().into()]);
         }
         if script.takes_segments {
             wire.push(Value::Integer(self.segments.len() as i64));
@@ -115,9 +115,14 @@ impl Call {
     }
 
     fn segment(&self, pair: &[Value]) -> Option<Segment> {
-        let [head, name] = pair else { return None };
-        let (head, name) = (value::number::<usize>(head).ok()?, value::bytes(name).ok()?);
-        let key = self.keys.get(head.checked_sub(1)?)?.segment(name)?;
-        Some(Segment { head, name: Bytes::copy_from_slice(name), key })
+        let [head, id] = pair else { return None };
+        let (head, id) = (value::number::<usize>(head).ok()?, value::text(id).ok()?);
+        let list = self.keys.get(head.checked_sub(1)?)?;
+        if !id.is_empty() {
+            return Some(Segment { head, id: id.to_owned(), key: list.segment(id) });
+        }
+        // The script makes sure that no other segment has this id.
+        let id = format!("{:x}", rand::random::<u32>());
+        Some(Segment { head, key: list.segment(&id), id: format!("+{id}") })
     }
 }

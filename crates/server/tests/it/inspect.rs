@@ -99,9 +99,17 @@ async fn the_node_is_the_one_that_has_the_slot(place: Place) {
 async fn a_long_list_shows_its_encoding(place: Place) {
     let api = place.serve(&[]).await;
     api.import((2..=1_001).map(|followee| row(1, followee)).collect()).await;
-    let following = key(&inspect(&api, 1).await, "following:1").clone();
-    assert_eq!((following.entries, following.encoding.as_str()), (Some(1_000), "skiplist"));
-    assert!(following.bytes > 25_000);
+    let keys = inspect(&api, 1).await.keys;
+    let of_list: Vec<&RedisKey> = keys.iter().filter(|key| key.key.contains("}:following:1")).collect();
+    let (entries, members): (Vec<&RedisKey>, Vec<&RedisKey>) =
+        of_list.iter().partition(|key| key.encoding == "listpack");
+    let ends_with = |end: &str| of_list.iter().filter(|key| key.key.ends_with(end)).count();
+    assert_eq!((ends_with(":1"), ends_with(":parts"), ends_with(":ids")), (1, 1, 1));
+    let parts = entries.iter().find(|key| key.key.ends_with(":parts")).unwrap().entries.unwrap();
+    assert_eq!(entries.iter().map(|key| key.entries.unwrap()).sum::<i64>() - parts, 1_000);
+    assert_eq!(entries.len() as i64 - 2, parts - 1);
+    assert!(entries.iter().all(|key| key.entries.unwrap() <= 128));
+    assert_eq!(members.iter().map(|key| key.encoding.as_str()).collect::<Vec<_>>(), ["intset"]);
 }
 
 on_both_backends!(

@@ -101,9 +101,9 @@ async fn another_number_of_partitions_is_refused(place: Place) {
 async fn a_newer_format_is_refused(place: Place) {
     place.serve(&[]).await.stop().await;
     let format = place.keys().format().to_string();
-    assert_eq!(place.redis.command(&["HSET", &format, "format", "2"]).await, "0");
+    assert_eq!(place.redis.command(&["HSET", &format, "format", "3"]).await, "0");
     let Err(error) = Instance::start(place.settings(&[])).await else { panic!("served") };
-    assert_eq!(error.to_string(), "the keyspace has format 2, and this version knows only 1");
+    assert_eq!(error.to_string(), "the keyspace has format 3, and this version knows only 2");
 }
 
 on_both_backends!(

@@ -222,13 +222,12 @@ impl Model {
         let head = keys.list(self.list, user(OWNER));
         let parts = keys.list_parts(self.list, user(OWNER));
         let rows = world.redis("ZRANGE", &parts, &["0", "-1", "WITHSCORES"]).await;
-        let rows: Vec<_> = rows.lines().map(|line| line.trim_matches('"').to_owned()).collect();
+        let rows: Vec<_> = rows.lines().collect();
         let (mut sealed, mut before) = (0, None);
-        for row in rows.chunks(2).skip(1) {
-            let segment = head.segment(row[0].as_bytes()).unwrap();
+        for (row, (member, segment)) in rows.chunks(2).skip(1).zip(world.segments(&head, &parts).await) {
             let entries = self.part(world, &segment).await;
             assert!(!entries.is_empty(), "{segment}");
-            let bound = bound_of(&row[0]);
+            let bound = entry_of(&member, row[1]);
             assert!(*entries.last().unwrap() <= bound && before.is_none_or(|before| before < entries[0]), "{segment}");
             before = Some(bound);
             sealed += entries.len();
@@ -240,9 +239,7 @@ impl Model {
         if self.list == List::Following {
             assert_eq!(world.redis("SCARD", &keys.following_ids(user(OWNER)), &[]).await, sealed.to_string());
         }
-        if rows.len() == 2 {
-            panic!("no segment, but a directory");
-        }
+        assert_ne!(rows.len(), 2, "a directory of nothing");
         rows.len() / 2
     }
 
@@ -254,14 +251,11 @@ impl Model {
         assert_eq!(encoding, Inspected::Encoding("listpack".to_owned()), "{key}");
         let rows = world.redis("ZRANGE", key, &["0", "-1", "WITHSCORES"]).await;
         let rows: Vec<_> = rows.lines().collect();
-        let entries = rows.chunks(2).map(|row| bound_of(&format!("{} {}", row[0], row[1])));
-        entries.collect()
+        rows.chunks(2).map(|row| entry_of(row[0], row[1])).collect()
     }
 }
 
-/// Reads `<member> <score>`.
-fn bound_of(name: &str) -> Entry {
-    let (member, score) = name.split_once(' ').unwrap();
+fn entry_of(member: &str, score: &str) -> Entry {
     Entry { at: micros(score.parse().unwrap()), user: user(member.parse().unwrap()) }
 }
 

@@ -179,10 +179,11 @@ impl World {
         tokio::time::timeout(LIMIT, met).await.expect("the condition is met in time");
     }
 
-    /// What the `parts` of a list call its segments, oldest first; members must be printable.
-    pub(crate) async fn segment_names(&self, parts: &Key) -> Vec<Vec<u8>> {
+    /// The segments of a list, oldest first, each by the member of its bound and its key; members must be printable.
+    pub(crate) async fn segments(&self, head: &Key, parts: &Key) -> Vec<(String, Key)> {
         let names = self.redis("ZRANGE", parts, &["1", "-1"]).await;
-        names.lines().filter(|name| !name.is_empty()).map(|name| name.as_bytes().to_vec()).collect()
+        let names = names.lines().filter_map(|name| name.rsplit_once(' '));
+        names.map(|(member, id)| (member.to_owned(), head.segment(id))).collect()
     }
 
     /// Sends Redis a command on a key, past the store.

@@ -16,16 +16,16 @@ list.plans = {}
 for number = 1, math.min(MOST_SEGMENTS, math.ceil(too_many / SEALED)) do
   local last = number * SEALED - 1
   local bound = redis.call('ZRANGE', list.head, last, last, 'WITHSCORES')
-  local name = bound[1] .. ' ' .. string.format('%.0f', bound[2])
-  list.plans[number] =
-    { name = '', key = list.head, rows = {}, bound = bound, new_name = name, new_key = key_of_part(list, name) }
+  local id, key = new_segment(list)
+  list.plans[number] = { name = '', key = list.head, rows = {}, bound = bound, new_id = id, new_key = key }
 end
 if #needs > 1 then return needs end
 add_rows(list)
 
 local left = redis.call('ZCARD', list.head)
--- Redis does not make a ZSET compact again that was large once.
-if left > 0 and left <= MOST_OF_PART and redis.call('OBJECT', 'ENCODING', list.head) ~= 'listpack' then
+-- Redis does not make a ZSET compact again that was large once. It may not be allowed to ask.
+local encoding = redis.pcall('OBJECT', 'ENCODING', list.head)
+if encoding == 'skiplist' and left <= MOST_OF_PART then
   local entries, rows = redis.call('ZRANGE', list.head, 0, -1, 'WITHSCORES'), {}
   for at = 1, #entries, 2 do rows[at], rows[at + 1] = entries[at + 1], entries[at] end
   redis.call('UNLINK', list.head)

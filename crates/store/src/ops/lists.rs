@@ -168,9 +168,11 @@ impl Operation for NewestSegments {
     fn answer(&self, answer: Value) -> Result<Vec<Key>, StoreError> {
         // The lowest member counts entries.
         let names = value::array(answer)?.into_iter().filter(|name| name.as_bytes() != Some(b""));
-        names
-            .map(|name| self.head.segment(value::bytes(&name)?).ok_or_else(|| value::unexpected("a segment", &name)))
-            .collect()
+        let segment = |name: Value| {
+            let id = value::bytes(&name)?.rsplit(|&byte| byte == b' ').next().and_then(|id| str::from_utf8(id).ok());
+            Ok(self.head.segment(id.ok_or_else(|| value::unexpected("the name of a segment", &name))?))
+        };
+        names.map(segment).collect()
     }
 }
 

@@ -1,25 +1,37 @@
 -- A list without a bound, in parts. Redis keeps a ZSET compact up to 128 entries, so that no part ever gets more: the head has the
 -- newest, and older ones lie in segments, each a ZSET of its own. A list that fits into the head has nothing else. A longer one has
 -- a ZSET `parts`: the name of each segment, with the score of its bound. The bound is a place that no entry of the segment is
--- above; the name is the bound's member, a blank, and the bound's score. What is at or below a bound, and above the next lower one,
--- belongs into that segment. One more member of `parts`, '', has as its score how many entries all segments have, negated, which
--- makes it the lowest. A list of whom somebody follows also has a set `ids`: the members of all segments.
+-- above; the name is the bound's member, a blank, and the segment's id, by which its key is called. What is at or below a bound, and
+-- above the next lower one, belongs into that segment. One more member of `parts`, '', has as its score how many entries all segments
+-- have, negated, which makes it the lowest. A list of whom somebody follows also has a set `ids`: the members of all segments.
 --
 -- A head may have more than 128 entries in a list of the first format, until it is converted.
 --
 -- A script declares the keys of the segments that it touches; the caller does not know which these are before. So the call is made
--- again with what the script asked for: `needs` is the answer, and nothing is written, as long as a key is missing. What the
--- call declares are the last keys, for each of them two arguments, the number of the list's head among the keys and the segment's
--- name, and as the last argument how many they are.
+-- again with what the script asked for: `needs` is the answer, and nothing is written, as long as a key is missing. It has the number
+-- of the list's head among the keys, and the id of a segment, or '' for the key of a new one, in turn. What the call declares are
+-- the last keys, for each of them two arguments, that number and the id, of new ones after a '+'; and as the last argument how many
+-- they are.
 
 local MOST_OF_PART = 128
 -- How many of a full head become a segment: most, so that segments are full. And of a head that has room for half of it.
 local SEALED, SEALED_HALF = 96, 64
 
-local declared, needs, is_needed, declarations = {}, { 'NEED' }, {}, tonumber(table.remove(ARGV))
+local declared, spare, needs, is_needed = {}, {}, { 'NEED' }, {}
+local declarations = tonumber(table.remove(ARGV))
 for _ = 1, declarations do
-  local name, index = table.remove(ARGV), table.remove(ARGV)
-  declared[index .. ':' .. name] = table.remove(KEYS)
+  local id, index, key = table.remove(ARGV), table.remove(ARGV), table.remove(KEYS)
+  if id:sub(1, 1) == '+' then
+    spare[index] = spare[index] or {}
+    table.insert(spare[index], { id = id:sub(2), key = key })
+  else
+    declared[index .. ':' .. id] = key
+  end
+end
+
+local function need(list, id)
+  needs[#needs + 1] = list.index
+  needs[#needs + 1] = id
 end
 
 -- The list whose head is the key of that number, and whose `parts` the next one is. Whether it is long may be known.
@@ -47,13 +59,24 @@ end
 -- The key of a part by its name; nil if it must be asked for. Of the head the name is ''.
 local function key_of_part(list, name)
   if name == '' then return list.head end
-  local id = list.index .. ':' .. name
-  if not declared[id] and not is_needed[id] then
-    is_needed[id] = true
-    needs[#needs + 1] = list.index
-    needs[#needs + 1] = name
+  local id = name:match('[^ ]+$')
+  local place = list.index .. ':' .. id
+  if not declared[place] and not is_needed[place] then
+    is_needed[place] = true
+    need(list, id)
   end
-  return declared[id]
+  return declared[place]
+end
+
+-- Id and key of a new segment; nothing if they must be asked for.
+local function new_segment(list)
+  for _, segment in ipairs(spare[tostring(list.index)] or {}) do
+    if not segment.is_taken and redis.call('EXISTS', segment.key) == 0 then
+      segment.is_taken = true
+      return segment.id, segment.key
+    end
+  end
+  need(list, '')
 end
 
 -- The name of the part that a place belongs into.
@@ -100,8 +123,7 @@ local function plan_rows(list, rows)
     local entries = plan.key and redis.call('ZCARD', plan.key) or 0
     if entries <= MOST_OF_PART and entries + #plan.rows > MOST_OF_PART then
       plan.bound = find_bound(plan.key, plan.name, entries, plan.rows)
-      plan.new_name = plan.bound[1] .. ' ' .. string.format('%.0f', plan.bound[2])
-      plan.new_key = key_of_part(list, plan.new_name)
+      plan.new_id, plan.new_key = new_segment(list)
     end
   end
   list.plans = plans
@@ -152,13 +174,13 @@ local function add_rows(list)
       end
     end
     if #moved + #below > 0 then
-      redis.call('ZADD', list.parts, plan.bound[2], plan.new_name)
+      redis.call('ZADD', list.parts, plan.bound[2], plan.bound[1] .. ' ' .. plan.new_id)
       list.is_long, list.newest = true, nil
       if plan.name == '' then
         sealed = sealed + #moved
         add_members(list, moved)
       end
-      sealed = sealed + add_to_part(list, plan.new_key, plan.new_name, below)
+      sealed = sealed + add_to_part(list, plan.new_key, plan.new_id, below)
     end
     sealed = sealed + add_to_part(list, plan.key, plan.name, above)
   end
