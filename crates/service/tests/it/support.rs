@@ -19,13 +19,20 @@ use tokio::runtime::Runtime;
 
 /// Outlives every test, with the servers and the connections to them.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-static CLUSTER: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Cluster { primaries: 3, replicas: 0 }));
-static SINGLE: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Single));
+static CLUSTER: LazyLock<LocalCluster> = LazyLock::new(|| start(temporary(THREE)));
+static SINGLE: LazyLock<LocalCluster> = LazyLock::new(|| start(temporary(Topology::Single)));
+static VALKEY: LazyLock<LocalCluster> =
+    LazyLock::new(|| start(temporary(THREE).valkey().unwrap_or_else(|error| panic!("{error}"))));
 
+const THREE: Topology = Topology::Cluster { primaries: 3, replicas: 0 };
 const LIMIT: Duration = Duration::from_secs(20);
 
-fn start(topology: Topology) -> LocalCluster {
-    RUNTIME.block_on(LocalCluster::start(Options::temporary(topology).unwrap())).unwrap()
+fn temporary(topology: Topology) -> Options {
+    Options::temporary(topology).unwrap()
+}
+
+fn start(options: Options) -> LocalCluster {
+    RUNTIME.block_on(LocalCluster::start(options)).unwrap()
 }
 
 /// A keyspace of a test's own.
@@ -35,13 +42,20 @@ pub(crate) struct World {
     tasks: Tasks,
 }
 
-/// Runs a test on a Redis Cluster and on a single Redis.
+/// Runs a test on a Redis Cluster, on a single Redis and on a Valkey cluster.
 pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
-    for (servers, mode) in [(&*CLUSTER, Mode::Cluster), (&*SINGLE, Mode::Single)] {
+    let backends = [
+        ("cluster", &*CLUSTER, Mode::Cluster),
+        ("single", &*SINGLE, Mode::Single),
+        ("valkey", &*VALKEY, Mode::Cluster),
+    ];
+    for (name, servers, mode) in backends {
+        // Shown if the test fails.
+        println!("on {name}");
         RUNTIME.block_on(async {
             let world = World::new(servers, mode).await;
             test(&world).await;
-            assert_eq!(world.tasks.dead(), [""; 0], "on {mode:?}");
+            assert_eq!(world.tasks.dead(), [""; 0]);
             let World { store, tasks, .. } = world;
             // Its clients wait for their last use before they quit.
             drop(store);
