@@ -8,7 +8,7 @@ use socialgraph::{
     v1::ScrollFeedRequest,
 };
 
-use crate::support::{Api, Backend, Place, row};
+use crate::support::{Api, Place, row};
 
 async fn inspect(api: &Api, user_id: i64) -> InspectUserResponse {
     api.admin().inspect_user(InspectUserRequest { user_id }).await.expect("inspect").into_inner()
@@ -93,7 +93,7 @@ async fn the_node_is_the_one_that_has_the_slot(place: Place) {
         assert_eq!(answer.node, addresses[nodes[0].0], "{following}");
         met.insert(answer.node);
     }
-    assert_eq!(met.len(), if place.backend == Backend::Cluster { 3 } else { 1 });
+    assert_eq!(met.len(), if place.backend.is_cluster() { 3 } else { 1 });
 }
 
 async fn a_long_list_shows_its_encoding(place: Place) {
@@ -104,7 +104,7 @@ async fn a_long_list_shows_its_encoding(place: Place) {
     assert!(following.bytes > 25_000);
 }
 
-on_both_backends!(
+on_each_backend!(
     a_user_never_seen_has_no_keys,
     it_names_every_key_that_the_user_and_the_partition_have,
     the_node_is_the_one_that_has_the_slot,
