@@ -8,7 +8,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::{
-    fan_out::FanOut, feed::Builder, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    fan_out::FanOut, feed::Builder, limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler,
     versions::SeenVersions,
 };
 
@@ -37,6 +37,7 @@ pub(crate) struct Inner {
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
+    pub(crate) limits: Limits,
 }
 
 /// What can be chosen about the graph.
@@ -136,6 +137,7 @@ impl Graph {
             seen: SeenVersions::new(partitions),
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
+            limits: Limits::find(store.clone(), tasks),
             store,
             settings,
             settler,

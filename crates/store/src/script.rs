@@ -33,6 +33,7 @@ macro_rules! scripts {
 
 scripts! {
     APPLY: "apply",
+    COMPACT: "compact",
     DUE: "due",
     FOLLOW: "follow",
     FORMAT: "format",

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use fred::{
@@ -139,6 +139,12 @@ impl Store {
     pub fn node(&self, partition: Partition) -> Option<String> {
         let topology = self.inner.topology.load();
         topology.node(self.inner.keys.slot(partition)).map(|node| node.address.clone())
+    }
+
+    /// The primaries that serve partitions, each with one of its partitions.
+    pub fn partition_of_each_node(&self) -> BTreeMap<String, Partition> {
+        let partitions = self.inner.keys.partitions().all();
+        partitions.filter_map(|partition| Some((self.node(partition)?, partition))).collect()
     }
 
     /// Whether every slot is served by a primary that answers; says what is wrong.

@@ -6,5 +6,6 @@ mod apply;
 mod commit;
 mod feed;
 mod inbox;
+mod limits;
 mod relay;
 mod support;

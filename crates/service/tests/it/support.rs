@@ -25,7 +25,7 @@ static VALKEY: LazyLock<LocalCluster> =
     LazyLock::new(|| start(temporary(THREE).valkey().unwrap_or_else(|error| panic!("{error}"))));
 
 const THREE: Topology = Topology::Cluster { primaries: 3, replicas: 0 };
-const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 fn temporary(topology: Topology) -> Options {
     Options::temporary(topology).unwrap()
@@ -52,16 +52,26 @@ pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
     for (name, servers, mode) in backends {
         // Shown if the test fails.
         println!("on {name}");
-        RUNTIME.block_on(async {
-            let world = World::new(servers, mode).await;
-            test(&world).await;
-            assert_eq!(world.tasks.dead(), [""; 0]);
-            let World { store, tasks, .. } = world;
-            // Its clients wait for their last use before they quit.
-            drop(store);
-            assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
-        });
+        run(servers, mode, &test);
     }
+}
+
+/// Runs a test on a single Redis of its own, with more lines of configuration.
+pub(crate) fn on_a_redis_with(settings: &[&str], test: impl AsyncFn(&World)) {
+    let options = settings.iter().fold(temporary(Topology::Single), |options, line| options.setting(*line));
+    run(Box::leak(Box::new(start(options))), Mode::Single, &test);
+}
+
+fn run(servers: &'static LocalCluster, mode: Mode, test: &impl AsyncFn(&World)) {
+    RUNTIME.block_on(async {
+        let world = World::new(servers, mode).await;
+        test(&world).await;
+        assert_eq!(world.tasks.dead(), [""; 0]);
+        let World { store, tasks, .. } = world;
+        // Its clients wait for their last use before they quit.
+        drop(store);
+        assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
+    });
 }
 
 impl World {

@@ -1,7 +1,7 @@
 //! What belongs to a keyspace as a whole, and a look at its keys.
 
 use fred::types::Value;
-use keyspace::{Key, Keyspace};
+use keyspace::{Key, Keyspace, Partition};
 use model::TokenKey;
 
 use super::Operation;
@@ -89,6 +89,43 @@ impl Operation for Resign {
 
     fn answer(&self, _removed: Value) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+/// A kind of value that Redis keeps compact while it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compact {
+    /// A sorted set, as a listpack.
+    SortedSet,
+    /// A set of numbers, as an intset.
+    Numbers,
+}
+
+/// Whether the primary of a partition keeps a value of so many entries compact. See `compact.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct IsCompact {
+    /// The partition.
+    pub partition: Partition,
+    /// The kind of value.
+    pub kind: Compact,
+    /// The number of entries, at least 1.
+    pub entries: u32,
+}
+
+impl Operation for IsCompact {
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (command, encoding) = match self.kind {
+            Compact::SortedSet => ("ZADD", "listpack"),
+            Compact::Numbers => ("SADD", "intset"),
+        };
+        let args = vec![command.into(), encoding.into(), self.entries.into()];
+        Ok(Call::script(&script::COMPACT, keys.trial(self.partition).into(), args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u32>(&answer)? == 1)
     }
 }
 

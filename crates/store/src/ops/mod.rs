@@ -14,7 +14,7 @@ use fred::types::Value;
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use followers::{Apply, FollowerChange};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
-pub use keyspace::{Format, Inspect, Inspected, Lease, OpenFormat, Resign};
+pub use keyspace::{Compact, Format, Inspect, Inspected, IsCompact, Lease, OpenFormat, Resign};
 pub use lists::{Clock, Count, IsFollowing, Page, Probe, Rank, RankPage};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{
