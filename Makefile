@@ -7,6 +7,8 @@ SHELL := /bin/bash
 DATA_DIR ?= data
 DENY := .tools/bin/cargo-deny --workspace --locked
 BUF := ../.tools/bin/buf
+# Another path takes a Valkey of your own.
+VALKEY_SERVER ?= .servers/valkey-server
 
 .PHONY: help run build test bench lint advisories fmt clean install
 
@@ -20,8 +22,8 @@ build: ## Build the socialgraph binary
 	@scripts/install.sh
 	cargo build --release --locked -p socialgraph-server
 
-test: install ## Run all tests, against real Redis servers
-	cargo test --release --locked --workspace
+test: install $(VALKEY_SERVER) ## Run all tests, against real Redis and Valkey servers
+	VALKEY_SERVER="$$(realpath $(VALKEY_SERVER))" cargo test --release --locked --workspace
 
 bench: install ## Run the benchmarks
 	cargo bench --profile release --locked -p socialgraph
@@ -44,7 +46,7 @@ fmt: .tools/installed ## Format the sources
 
 clean: ## Remove what was built and installed here, and keep the data
 	cargo clean
-	rm -rf .tools
+	rm -rf .tools .servers
 
 install:
 	@scripts/install.sh redis
@@ -54,3 +56,7 @@ install:
 	python3 -m venv --clear .tools
 	.tools/bin/pip install --quiet --disable-pip-version-check --requirement scripts/tools.txt
 	touch $@
+
+.servers/valkey-server: scripts/servers.txt
+	@scripts/install.sh venv
+	scripts/valkey.sh $@

@@ -236,6 +236,11 @@ impl Keyspace {
         self.of_partition("clock", partition)
     }
 
+    /// What a script makes to see how Redis keeps it, and removes before it ends.
+    pub fn trial(&self, partition: Partition) -> Key {
+        self.of_partition("trial", partition)
+    }
+
     /// HASH: the format number, the number of partitions and the token key of the keyspace.
     pub fn format(&self) -> Key {
         self.of_keyspace("format")
@@ -328,6 +333,7 @@ mod tests {
             keys.log(partition),
             keys.pending(partition),
             keys.clock(partition),
+            keys.trial(partition),
             keys.format(),
             keys.instances(),
             keys.converter(),
@@ -351,6 +357,7 @@ mod tests {
             "sg:{0x1}:log",
             "sg:{0x1}:pending",
             "sg:{0x1}:clock",
+            "sg:{0x1}:trial",
             "sg:{000}:format",
             "sg:{000}:instances",
             "sg:{000}:converter",

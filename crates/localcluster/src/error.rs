@@ -8,6 +8,9 @@ pub enum Error {
     /// A binary is not there.
     #[error("{} was not found: install Redis 7.0 or later with `apt-get install redis-server`", .0.display())]
     Missing(PathBuf),
+    /// The Valkey server of the tests is not there.
+    #[error("{} was not found: `make test` installs Valkey; VALKEY_SERVER names another path", .0.display())]
+    NoValkey(PathBuf),
     /// The server binary is too old, or is not Redis.
     #[error("{} is not Redis 7.0 or later: it says {says:?}", .path.display())]
     Unsupported {

@@ -1,4 +1,4 @@
-//! Real redis-server processes for `socialgraph dev` and for tests: one server, or a bootstrapped cluster.
+//! Real Redis or Valkey processes for `socialgraph dev` and for tests: one server, or a bootstrapped cluster.
 //!
 //! The servers listen on 127.0.0.1 only and end with this process, however it ends: see [`process`]. Their data stays in
 //! a directory, and a later start on that directory takes it up again: see [`LocalCluster::start`].

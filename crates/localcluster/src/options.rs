@@ -1,9 +1,12 @@
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{env, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::Error;
+
+const VALKEY_SERVER: &str = "VALKEY_SERVER";
+const VALKEY_INSTALLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.servers/valkey-server");
 
 /// How many servers there are, and how they hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +94,15 @@ impl Options {
     pub fn server(mut self, path: impl Into<PathBuf>) -> Self {
         self.server = path.into();
         self
+    }
+
+    /// Valkey servers, for tests: those that the variable `VALKEY_SERVER` names, or those that `make test` installs.
+    ///
+    /// # Errors
+    /// [`Error::NoValkey`] if they are not there.
+    pub fn valkey(self) -> Result<Self, Error> {
+        let path = env::var_os(VALKEY_SERVER).map_or_else(|| VALKEY_INSTALLED.into(), PathBuf::from);
+        if path.is_file() { Ok(self.server(path)) } else { Err(Error::NoValkey(path)) }
     }
 
     /// The command line client: a path, or a name to look for in `PATH`. Default `redis-cli`.

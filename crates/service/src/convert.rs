@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures::future::try_join_all;
-use keyspace::Slot;
+use keyspace::Partition;
 use model::Deadline;
 use store::{
     Store, StoreError, Traffic,
@@ -68,7 +68,7 @@ impl Conversion {
             return Ok(Ended::Elsewhere);
         }
         let layout = self.store.layout();
-        let looks = layout.of_nodes.iter().map(|&slot| self.look_at_node(slot));
+        let looks = layout.of_nodes.values().map(|&partition| self.look_at_node(partition));
         let segments: Option<Vec<u64>> = try_join_all(looks).await?.into_iter().collect();
         match segments {
             None => Ok(Ended::Elsewhere),
@@ -82,11 +82,11 @@ impl Conversion {
         }
     }
 
-    /// Gives how many segments were made; `None` if another instance has the work.
-    async fn look_at_node(&self, slot: Slot) -> Result<Option<u64>, StoreError> {
+    /// Looks at all lists on the node of a partition. Gives how many segments were made; `None` if another instance has the work.
+    async fn look_at_node(&self, partition: Partition) -> Result<Option<u64>, StoreError> {
         let (mut cursor, mut made) = (0, 0);
         loop {
-            let scan = ScanKeys { slot, cursor };
+            let scan = ScanKeys { partition, cursor };
             let (next, keys) = self.store.run(&scan, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
             let chains = keys.iter().filter_map(|key| self.store.keys().chain_of(key));
             let mut left: Vec<_> = chains.map(Convert).collect();

@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    convert, fan_out::FanOut, feed::Builder, purge::Purger, relay::Relay, running::Running, settle::Settler,
-    versions::SeenVersions,
+    convert, fan_out::FanOut, feed::Builder, limits::Limits, purge::Purger, relay::Relay, running::Running,
+    settle::Settler, versions::SeenVersions,
 };
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
+    pub(crate) limits: Limits,
 }
 
 /// What can be chosen about the graph.
@@ -157,6 +158,7 @@ impl Graph {
             seen: SeenVersions::new(partitions),
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
+            limits: Limits::find(store.clone(), tasks),
             store,
             settings,
             settler,

@@ -5,7 +5,7 @@ use store::{
     ops::{Inspect, Inspected, NewestSegments, inbox_segments},
 };
 
-use crate::{Graph, ServiceError};
+use crate::{CompactLimits, Graph, ServiceError};
 
 /// Where a user's data lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct InspectedUser {
     pub slot: u16,
     /// The primary that serves the slot, `host:port`; empty if none does now.
     pub node: String,
+    /// Up to how many entries that primary keeps values compact.
+    pub limits: CompactLimits,
     /// The user's keys, and then those that the partition shares.
     pub keys: Vec<InspectedKey>,
 }
@@ -98,11 +100,13 @@ impl Graph {
                 inspected.push(found);
             }
         }
+        let node = store.node(partition).unwrap_or_default();
         Ok(InspectedUser {
             partition: partition.get(),
             hash_tag: keys.hash_tag(partition),
             slot: keys.slot(partition).get(),
-            node: store.node(partition).unwrap_or_default(),
+            limits: self.inner.limits.of(&node),
+            node,
             keys: inspected,
         })
     }

@@ -43,6 +43,7 @@ macro_rules! scripts {
 scripts! {
     APPLY: "apply" with "order" "list",
     CLAIM: "claim",
+    COMPACT: "compact",
     CONVERT: "convert" with "order" "list",
     COUNTS: "counts" with "order" "list",
     DUE: "due",

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use fred::{
@@ -56,13 +56,12 @@ struct Inner {
     topology: ArcSwap<Topology>,
 }
 
-/// Which nodes serve which slots: equal as long as none has moved.
+/// Which primaries serve which slots: equal as long as none has moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// One slot of each node.
-    pub of_nodes: Vec<Slot>,
+    /// The primaries that serve partitions, each with one of its partitions.
+    pub of_nodes: BTreeMap<String, Partition>,
     slots: SlotMap,
-    addresses: Vec<String>,
 }
 
 /// Which connections a call takes.
@@ -153,12 +152,11 @@ impl Store {
         topology.node(self.inner.keys.slot(partition)).map(|node| node.address.clone())
     }
 
-    /// Which nodes serve the slots now.
+    /// Which primaries serve the slots now.
     pub fn layout(&self) -> Layout {
-        let topology = self.inner.topology.load();
         let partitions = self.inner.keys.partitions().all();
-        let of_nodes = topology.slot_of_each_node(partitions.map(|partition| self.inner.keys.slot(partition)));
-        Layout { of_nodes, slots: topology.slots.clone(), addresses: topology.addresses() }
+        let of_nodes = partitions.filter_map(|partition| Some((self.node(partition)?, partition))).collect();
+        Layout { of_nodes, slots: self.inner.topology.load().slots.clone() }
     }
 
     /// Whether every slot is served by a primary that answers; says what is wrong.

@@ -63,6 +63,19 @@ async fn a_new_cluster_is_ready_soon_and_complete() {
 }
 
 #[tokio::test]
+async fn valkey_makes_a_cluster_too() {
+    let options = Options::temporary(THREE).expect("temporary directory");
+    let cluster = LocalCluster::start(options.valkey().unwrap_or_else(|error| panic!("{error}"))).await.expect("start");
+    for node in 0..3 {
+        let info = cluster.cli(node, &["INFO", "server"]).await.expect("info");
+        assert!(info.contains("\nvalkey_version:9."), "{info}");
+    }
+    fill(&cluster).await;
+    assert_filled(&cluster).await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
 async fn replicas_follow_their_primaries() {
     let cluster = temporary(Topology::Cluster { primaries: 3, replicas: 1 }).await;
     let roles: Vec<Role> = cluster.nodes().iter().map(|node| node.role()).collect();

@@ -20,6 +20,8 @@ impl Admin for Api {
             hash_tag: inspected.hash_tag,
             slot: inspected.slot.into(),
             node: inspected.node,
+            compact_sorted_set_entries: inspected.limits.sorted_set,
+            compact_number_set_entries: inspected.limits.numbers,
             keys: inspected.keys.into_iter().map(redis_key).collect(),
         }))
     }

@@ -83,10 +83,12 @@ async fn answers_are_printed_for_people() {
             "key               shared  exists  encoding  bytes  entries\n\
              {p7}:following:1  false   true    listpack   1024       12\n\
              {p7}:log          true    false   -             0        -\n\
-             partition  7\n\
-             hash_tag   p7\n\
-             slot       1234\n\
-             node       127.0.0.1:7000\n",
+             partition                   7\n\
+             hash_tag                    p7\n\
+             slot                        1234\n\
+             node                        127.0.0.1:7000\n\
+             compact_sorted_set_entries  60\n\
+             compact_number_set_entries  -\n",
         ),
     ];
     for (line, expected) in cases {

@@ -321,6 +321,8 @@ impl Admin for Fake {
             hash_tag: "p7".to_owned(),
             slot: 1_234,
             node: "127.0.0.1:7000".to_owned(),
+            compact_sorted_set_entries: Some(60),
+            compact_number_set_entries: None,
             keys: vec![following, log],
         }))
     }

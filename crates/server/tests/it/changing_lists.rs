@@ -161,7 +161,7 @@ async fn field_g21_pages_stay_full_while_follows_arrive(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     ties_are_met_once_in_the_order_of_redis,
     a_window_borders_on_ties,
     a_cursor_outlives_its_entry,

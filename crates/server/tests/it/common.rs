@@ -182,7 +182,7 @@ async fn field_r10_a_used_up_time_budget_is_told(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     field_g24_whom_both_follow_in_both_orders_and_any_pages,
     ties_are_met_once,
     nothing_in_common_is_an_empty_answer,

@@ -132,7 +132,7 @@ async fn nobody_follows_more_than_the_limit(place: Place) {
     assert_mirrored(&api, 1..=5).await;
 }
 
-on_both_backends!(
+on_each_backend!(
     the_first_follow_makes_the_edge,
     again_changes_nothing,
     an_unfollow_ends_the_edge,

@@ -254,7 +254,7 @@ async fn a_malformed_row_breaks_the_stream(place: Place) {
     assert_eq!(edges, [2, 3]);
 }
 
-on_both_backends!(
+on_each_backend!(
     rows_in_small_frames_come_all,
     an_empty_stream_imports_nothing,
     rows_keep_their_times_and_those_without_are_from_now,

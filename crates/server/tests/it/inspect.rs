@@ -8,7 +8,7 @@ use socialgraph::{
     v1::ScrollFeedRequest,
 };
 
-use crate::support::{Api, Backend, Place, row};
+use crate::support::{Api, Place, eventually, row};
 
 async fn inspect(api: &Api, user_id: i64) -> InspectUserResponse {
     api.admin().inspect_user(InspectUserRequest { user_id }).await.expect("inspect").into_inner()
@@ -93,7 +93,19 @@ async fn the_node_is_the_one_that_has_the_slot(place: Place) {
         assert_eq!(answer.node, addresses[nodes[0].0], "{following}");
         met.insert(answer.node);
     }
-    assert_eq!(met.len(), if place.backend == Backend::Cluster { 3 } else { 1 });
+    assert_eq!(met.len(), if place.backend.is_cluster() { 3 } else { 1 });
+}
+
+/// They are found out in the background.
+async fn it_tells_up_to_how_many_entries_values_are_compact(place: Place) {
+    let api = place.serve(&[]).await;
+    eventually("the limits are known", async || {
+        let answer = inspect(&api, 1).await;
+        let limits = (answer.compact_sorted_set_entries?, answer.compact_number_set_entries?);
+        assert_eq!(limits, (128, 16_384));
+        Some(())
+    })
+    .await;
 }
 
 async fn a_long_list_shows_its_encoding(place: Place) {
@@ -112,9 +124,10 @@ async fn a_long_list_shows_its_encoding(place: Place) {
     assert_eq!(members.iter().map(|key| key.encoding.as_str()).collect::<Vec<_>>(), ["intset"]);
 }
 
-on_both_backends!(
+on_each_backend!(
     a_user_never_seen_has_no_keys,
     it_names_every_key_that_the_user_and_the_partition_have,
     the_node_is_the_one_that_has_the_slot,
+    it_tells_up_to_how_many_entries_values_are_compact,
     a_long_list_shows_its_encoding,
 );

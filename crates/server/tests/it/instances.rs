@@ -106,7 +106,7 @@ async fn a_newer_format_is_refused(place: Place) {
     assert_eq!(error.to_string(), "the keyspace has format 3, and this version knows only 2");
 }
 
-on_both_backends!(
+on_each_backend!(
     all_serve_one_graph,
     one_that_drains_hands_its_partitions_over,
     one_that_dies_loses_its_partitions,

@@ -7,7 +7,7 @@ use model::UserId;
 use rand::Rng;
 use socialgraph::v1::{PublishPostRequest, ScrollFeedRequest};
 
-use crate::support::{Api, Backend, Described, Place, row, row_at, seeded};
+use crate::support::{Api, Described, Place, row, row_at, seeded};
 
 const OF_USERS: [&str; 7] = ["following", "left", "followers", "gone", "posts", "inbox", "feed"];
 /// Those of a post or a request of a user.
@@ -89,7 +89,7 @@ async fn after_a_mixed_workload_every_key_is_known_and_in_its_slot(place: Place)
             }
         }
         assert!(of_users.values().all(|slots| slots.len() == 1), "{of_users:?}");
-        if place.backend == Backend::Cluster {
+        if place.backend.is_cluster() {
             assert_slots_are_those_of_redis(&place, &found).await;
         }
     }
@@ -127,7 +127,7 @@ async fn nothing_stays_pending_and_tombstones_expire(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     after_a_mixed_workload_every_key_is_known_and_in_its_slot,
     nothing_stays_pending_and_tombstones_expire,
 );

@@ -124,7 +124,7 @@ async fn a_window_cuts_to_the_microsecond(place: Place) {
     assert_eq!(api.page(&query, "").await, (vec![(4, BEGIN + 4)], String::new()));
 }
 
-on_both_backends!(
+on_each_backend!(
     pages_of_any_size_give_the_same_list,
     pages_are_full_and_only_the_last_has_no_token,
     the_page_size_may_change_between_pages,

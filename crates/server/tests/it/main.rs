@@ -1,12 +1,12 @@
-//! The behaviour of the service: every call, on a Redis Cluster and on a single Redis.
+//! The behaviour of the service: every call, on a Redis Cluster, on a single Redis and on a Valkey cluster.
 //!
-//! A case is an `async fn` that takes a [`support::Place`]; [`on_both_backends!`] makes two tests of it, such as
-//! `follow::again_changes_nothing::cluster` and `…::single`.
+//! A case is an `async fn` that takes a [`support::Place`]; [`on_each_backend!`] makes three tests of it, such as
+//! `follow::again_changes_nothing::cluster`, `…::single` and `…::valkey`.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
 
-/// Runs cases on both backends. Stands once in a module, and names all of its cases.
-macro_rules! on_both_backends {
+/// Runs cases on each backend. Stands once in a module, and names all of its cases.
+macro_rules! on_each_backend {
     ($($case:ident),+ $(,)?) => {
         $(mod $case {
             #[test]
@@ -17,6 +17,11 @@ macro_rules! on_both_backends {
             #[test]
             fn single() {
                 crate::support::run(crate::support::Backend::Single, super::$case);
+            }
+
+            #[test]
+            fn valkey() {
+                crate::support::run(crate::support::Backend::Valkey, super::$case);
             }
         })+
 
@@ -63,6 +68,6 @@ fn cases_times_backends() {
     ]
     .iter()
     .sum();
-    let line = format!("behaviour suite: {cases} cases x 2 backends (cluster, single)\n");
+    let line = format!("behaviour suite: {cases} cases x 3 backends (cluster, single, valkey)\n");
     std::io::stderr().write_all(line.as_bytes()).expect("stderr");
 }

@@ -175,7 +175,7 @@ async fn field_r9_nothing_in_the_process_grows_with_the_users(place: Place) {
     assert_eq!(labels(&server.metrics().await), before);
 }
 
-on_both_backends!(
+on_each_backend!(
     field_r9_nothing_in_the_process_grows_with_the_users,
     they_are_the_documented_ones_and_never_hold_an_id,
     they_count_what_was_done,

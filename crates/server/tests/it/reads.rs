@@ -134,7 +134,7 @@ async fn a_lost_write_is_told(place: Place) {
     assert!(read(&api, 1, Requirement::FullyConsistent(true)).await.unwrap().into_inner().following);
 }
 
-on_both_backends!(
+on_each_backend!(
     users_never_seen_have_nothing,
     a_batch_keeps_order_and_repeats,
     the_largest_batches_are_answered,

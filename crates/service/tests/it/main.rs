@@ -1,4 +1,4 @@
-//! The write protocol in all its interleavings, on a real Redis Cluster and on a single Redis.
+//! The write protocol in all its interleavings, on a real Redis Cluster, a single Redis and a Valkey cluster.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where it cannot go on")]
 
@@ -7,6 +7,7 @@ mod commit;
 mod convert;
 mod feed;
 mod inbox;
+mod limits;
 mod long_lists;
 mod relay;
 mod support;

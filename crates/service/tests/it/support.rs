@@ -19,13 +19,20 @@ use tokio::runtime::Runtime;
 
 /// Outlives every test, with the servers and the connections to them.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-static CLUSTER: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Cluster { primaries: 3, replicas: 0 }));
-static SINGLE: LazyLock<LocalCluster> = LazyLock::new(|| start(Topology::Single));
+static CLUSTER: LazyLock<LocalCluster> = LazyLock::new(|| start(temporary(THREE)));
+static SINGLE: LazyLock<LocalCluster> = LazyLock::new(|| start(temporary(Topology::Single)));
+static VALKEY: LazyLock<LocalCluster> =
+    LazyLock::new(|| start(temporary(THREE).valkey().unwrap_or_else(|error| panic!("{error}"))));
 
-const LIMIT: Duration = Duration::from_secs(20);
+const THREE: Topology = Topology::Cluster { primaries: 3, replicas: 0 };
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-fn start(topology: Topology) -> LocalCluster {
-    RUNTIME.block_on(LocalCluster::start(Options::temporary(topology).unwrap())).unwrap()
+fn temporary(topology: Topology) -> Options {
+    Options::temporary(topology).unwrap()
+}
+
+fn start(options: Options) -> LocalCluster {
+    RUNTIME.block_on(LocalCluster::start(options)).unwrap()
 }
 
 /// A keyspace of a test's own.
@@ -35,19 +42,36 @@ pub(crate) struct World {
     tasks: Tasks,
 }
 
-/// Runs a test on a Redis Cluster and on a single Redis.
+/// Runs a test on a Redis Cluster, on a single Redis and on a Valkey cluster.
 pub(crate) fn on_each_backend(test: impl AsyncFn(&World)) {
-    for (servers, mode) in [(&*CLUSTER, Mode::Cluster), (&*SINGLE, Mode::Single)] {
-        RUNTIME.block_on(async {
-            let world = World::new(servers, mode).await;
-            test(&world).await;
-            assert_eq!(world.tasks.dead(), [""; 0], "on {mode:?}");
-            let World { store, tasks, .. } = world;
-            // Its clients wait for their last use before they quit.
-            drop(store);
-            assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
-        });
+    let backends = [
+        ("cluster", &*CLUSTER, Mode::Cluster),
+        ("single", &*SINGLE, Mode::Single),
+        ("valkey", &*VALKEY, Mode::Cluster),
+    ];
+    for (name, servers, mode) in backends {
+        // Shown if the test fails.
+        println!("on {name}");
+        run(servers, mode, &test);
     }
+}
+
+/// Runs a test on a single Redis of its own, with more lines of configuration.
+pub(crate) fn on_a_redis_with(settings: &[&str], test: impl AsyncFn(&World)) {
+    let options = settings.iter().fold(temporary(Topology::Single), |options, line| options.setting(*line));
+    run(Box::leak(Box::new(start(options))), Mode::Single, &test);
+}
+
+fn run(servers: &'static LocalCluster, mode: Mode, test: &impl AsyncFn(&World)) {
+    RUNTIME.block_on(async {
+        let world = World::new(servers, mode).await;
+        test(&world).await;
+        assert_eq!(world.tasks.dead(), [""; 0]);
+        let World { store, tasks, .. } = world;
+        // Its clients wait for their last use before they quit.
+        drop(store);
+        assert_eq!(tasks.shutdown(LIMIT).await, Ok(()));
+    });
 }
 
 impl World {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Key, Keyspace, Slot, SlotGroup};
+use keyspace::{Key, Keyspace, Partition, SlotGroup};
 use model::TokenKey;
 
 use super::Operation;
@@ -103,8 +103,8 @@ impl Operation for EndConversion {
 /// moves.
 #[derive(Clone, Debug)]
 pub struct ScanKeys {
-    /// A slot of the node.
-    pub slot: Slot,
+    /// A partition that the node serves.
+    pub partition: Partition,
     /// From the part before; 0 for the first.
     pub cursor: u64,
 }
@@ -116,7 +116,7 @@ impl Operation for ScanKeys {
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let cursor = self.cursor.to_string().into();
         let args = vec![cursor, "MATCH".into(), keys.pattern().into(), "COUNT".into(), Value::Integer(1_000)];
-        Ok(Call::to_slot("SCAN", self.slot, args))
+        Ok(Call::to_slot("SCAN", keys.slot(self.partition), args))
     }
 
     fn answer(&self, answer: Value) -> Result<(u64, Vec<Bytes>), StoreError> {
@@ -164,6 +164,43 @@ impl Operation for Resign {
 
     fn answer(&self, _removed: Value) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+/// A kind of value that Redis keeps compact while it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compact {
+    /// A sorted set, as a listpack.
+    SortedSet,
+    /// A set of numbers, as an intset.
+    Numbers,
+}
+
+/// Whether the primary of a partition keeps a value of so many entries compact. See `compact.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct IsCompact {
+    /// The partition.
+    pub partition: Partition,
+    /// The kind of value.
+    pub kind: Compact,
+    /// The number of entries, at least 1.
+    pub entries: u32,
+}
+
+impl Operation for IsCompact {
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (command, encoding) = match self.kind {
+            Compact::SortedSet => ("ZADD", "listpack"),
+            Compact::Numbers => ("SADD", "intset"),
+        };
+        let args = vec![command.into(), encoding.into(), self.entries.into()];
+        Ok(Call::script(&script::COMPACT, keys.trial(self.partition).into(), args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u32>(&answer)? == 1)
     }
 }
 

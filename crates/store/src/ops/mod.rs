@@ -14,7 +14,9 @@ use fred::types::Value;
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use followers::{Apply, FollowerChange};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
-pub use keyspace::{ClaimConversion, EndConversion, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys};
+pub use keyspace::{
+    ClaimConversion, Compact, EndConversion, Format, Inspect, Inspected, IsCompact, Lease, OpenFormat, Resign, ScanKeys,
+};
 pub use lists::{Clock, Convert, Converted, Count, Counts, NewestSegments, Probe, Probed, Range};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart};

@@ -162,7 +162,7 @@ async fn the_first_and_the_last_cursor_are_accepted(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     of_publish_post,
     of_scroll_feed,
     the_first_and_the_last_cursor_are_accepted,

@@ -91,4 +91,4 @@ async fn of_common_follows(place: Place) {
     ask(all, &["user_id", "other_id", "order", "page_size", "time_budget"]).await;
 }
 
-on_both_backends!(of_lists, of_common_follows);
+on_each_backend!(of_lists, of_common_follows);

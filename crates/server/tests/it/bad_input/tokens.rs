@@ -163,7 +163,7 @@ async fn a_consistency_token_is_no_page_token(place: Place) {
     feed_refuses(&api, ScrollFeedRequest { user_id: 1, page_token: token, ..ScrollFeedRequest::default() }).await;
 }
 
-on_both_backends!(
+on_each_backend!(
     of_lists_are_bound_to_their_request,
     of_common_follows_are_bound_to_their_request,
     of_feeds_are_bound_to_their_request,

@@ -73,4 +73,4 @@ async fn of_inspect_user(place: Place) {
     }
 }
 
-on_both_backends!(of_is_following, of_batch_is_following, of_batch_get_counts, of_inspect_user);
+on_each_backend!(of_is_following, of_batch_is_following, of_batch_get_counts, of_inspect_user);

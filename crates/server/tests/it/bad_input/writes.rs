@@ -63,4 +63,4 @@ async fn of_unfollow(place: Place) {
     assert_untouched(&place, &api, before).await;
 }
 
-on_both_backends!(of_follow, of_unfollow);
+on_each_backend!(of_follow, of_unfollow);

@@ -132,7 +132,7 @@ async fn field_f7_a_token_outlives_servers_and_inboxes(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     field_f10_posts_between_pages_repeat_and_skip_nothing,
     posts_of_the_past_between_pages_come_in_their_place,
     an_unfollow_between_pages_hides_the_rest_of_the_author,

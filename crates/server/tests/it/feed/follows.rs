@@ -374,7 +374,7 @@ async fn a_post_reaches_exactly_the_followers(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     field_f39_a_follow_shows_older_posts_at_once,
     a_follow_after_an_empty_feed_shows_older_posts,
     imported_follows_show_older_posts_at_once,

@@ -242,7 +242,7 @@ async fn first_scrolls_beside_posts_miss_nothing(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     field_f37_trims_keep_bounds_and_lose_nothing,
     field_f37_one_post_at_a_time_erases_nothing,
     a_smaller_cap_takes_effect_and_loses_nothing,

@@ -188,7 +188,7 @@ async fn scrolls_side_by_side_do_not_disturb_each_other(place: Place) {
     assert!(scrolls.iter().all(|scroll| scroll.entries() == published));
 }
 
-on_both_backends!(
+on_each_backend!(
     a_user_never_seen_has_an_empty_feed,
     own_posts_are_in_the_feed,
     pages_of_every_size_show_the_same,

@@ -270,7 +270,7 @@ async fn field_f4_ids_of_any_size_sort_as_numbers(place: Place) {
     assert!(names.is_sorted_by(|a, b| a > b), "{names:?}");
 }
 
-on_both_backends!(
+on_each_backend!(
     a_post_comes_back_as_it_was_given,
     the_smallest_and_the_largest_post_come_back_whole,
     without_a_time_it_is_published_now,

@@ -198,4 +198,4 @@ async fn after_a_storm_feeds_are_those_of_the_lists(place: Place) {
     }
 }
 
-on_both_backends!(random_calls_agree_with_the_oracle, after_a_storm_feeds_are_those_of_the_lists);
+on_each_backend!(random_calls_agree_with_the_oracle, after_a_storm_feeds_are_those_of_the_lists);

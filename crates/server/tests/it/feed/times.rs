@@ -99,7 +99,7 @@ async fn the_earliest_posts_are_reached(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     the_earliest_posts_are_reached,
     field_f1_fifty_posts_of_one_time_are_all_there_once,
     field_f15_a_post_from_the_future_does_not_stay_on_top,

@@ -165,7 +165,7 @@ fn within<T>(timeout: &'static str, message: T) -> Request<T> {
     request
 }
 
-on_both_backends!(
+on_each_backend!(
     field_g9_a_double_click_makes_one_edge,
     field_g10_after_an_unfollow_nobody_follows_whatever_was_sent,
     field_g19_the_newest_follow_comes_first,

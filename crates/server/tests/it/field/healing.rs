@@ -129,7 +129,7 @@ async fn takes_effect(api: &Api, follower: i64, followee: i64, before: Option<i6
     api.is_following(follower, followee).await != before
 }
 
-on_both_backends!(
+on_each_backend!(
     field_g11_a_follow_heals_a_half_edge,
     field_g11_an_unfollow_removes_a_half_edge,
     field_g15_the_relay_finishes_a_follow,

@@ -110,7 +110,7 @@ async fn field_g16_the_last_write_by_time_wins_beside_an_import(place: Place) {
     }
 }
 
-on_both_backends!(
+on_each_backend!(
     field_g16_an_unfollow_before_its_row_stands,
     field_g16_a_live_follow_keeps_its_time,
     field_g16_the_last_write_by_time_wins_beside_an_import,

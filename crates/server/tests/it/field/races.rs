@@ -82,7 +82,7 @@ fn assert_in_range(counts: &[(i64, i64)]) {
     assert!(counts.iter().all(|(following, followers)| possible.contains(following) && possible.contains(followers)));
 }
 
-on_both_backends!(
+on_each_backend!(
     field_g1_of_parallel_unfollows_one_removes,
     field_g9_of_parallel_follows_one_makes_the_edge,
     field_g2_after_a_storm_counts_are_the_lengths_of_lists,

@@ -1,4 +1,4 @@
-//! What the cases stand on: one runtime, one Redis Cluster and one single Redis for the whole binary; a keyspace of its own
+//! What the cases stand on: one runtime, and one set of servers of each backend for the whole binary; a keyspace of its own
 //! for each case; servers that are put together as the binary does it.
 
 mod client;

@@ -1,4 +1,4 @@
-//! The Redis servers that all cases share, and a way to look at them past the service.
+//! The servers that all cases share, and a way to look at them past the service.
 
 use localcluster::{LocalCluster, Options, Topology};
 use tokio::sync::OnceCell;
@@ -10,13 +10,23 @@ pub(crate) enum Backend {
     Cluster,
     /// One Redis without cluster mode.
     Single,
+    /// A Valkey cluster of three primaries.
+    Valkey,
 }
 
 impl Backend {
+    pub(crate) fn is_cluster(self) -> bool {
+        self.topology() != Topology::Single
+    }
+
     pub(super) fn mode(self) -> &'static str {
+        if self.is_cluster() { "cluster" } else { "single" }
+    }
+
+    fn topology(self) -> Topology {
         match self {
-            Self::Cluster => "cluster",
-            Self::Single => "single",
+            Self::Cluster | Self::Valkey => Topology::Cluster { primaries: 3, replicas: 0 },
+            Self::Single => Topology::Single,
         }
     }
 }
@@ -56,13 +66,18 @@ impl Redis {
     pub(super) async fn shared(backend: Backend) -> &'static Self {
         static CLUSTER: OnceCell<Redis> = OnceCell::const_new();
         static SINGLE: OnceCell<Redis> = OnceCell::const_new();
-        let (cell, topology) = match backend {
-            Backend::Cluster => (&CLUSTER, Topology::Cluster { primaries: 3, replicas: 0 }),
-            Backend::Single => (&SINGLE, Topology::Single),
+        static VALKEY: OnceCell<Redis> = OnceCell::const_new();
+        let cell = match backend {
+            Backend::Cluster => &CLUSTER,
+            Backend::Single => &SINGLE,
+            Backend::Valkey => &VALKEY,
         };
         cell.get_or_init(|| async {
-            let options = Options::temporary(topology).expect("temporary directory");
-            Self { servers: LocalCluster::start(options).await.expect("start redis") }
+            let mut options = Options::temporary(backend.topology()).expect("temporary directory");
+            if backend == Backend::Valkey {
+                options = options.valkey().unwrap_or_else(|error| panic!("{error}"));
+            }
+            Self { servers: LocalCluster::start(options).await.expect("start") }
         })
         .await
     }
