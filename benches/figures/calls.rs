@@ -165,17 +165,21 @@ pub(crate) fn check(right: bool, call: &'static str) -> Result<()> {
     if right { Ok(()) } else { Err(format!("{call} gave a wrong answer").into()) }
 }
 
+/// The edges among which plain fred reads: those of A, B, C and the publisher.
+pub(crate) fn long_lists() -> impl Iterator<Item = (i64, i64)> {
+    let lists = (0..LIST).flat_map(|n| [(A, FOLLOWED + n), (B, FOLLOWED + LIST - SHARED + n), (FANS + n, C)]);
+    lists.chain((0..SUBSCRIBERS).map(|n| (FIRST_SUBSCRIBER + n, PUBLISHER)))
+}
+
 /// Writes what the reads ask about.
 pub(crate) async fn prepare(mut graph: SocialGraphClient<Channel>) -> Result<()> {
-    let lists = (0..LIST).flat_map(|n| [(A, FOLLOWED + n), (B, FOLLOWED + LIST - SHARED + n), (FANS + n, C)]);
     let readers = (0..READERS).flat_map(|reader| (0..10).map(move |k| (FIRST_READER + reader, read(reader, k))));
-    let subscribers = (0..SUBSCRIBERS).map(|n| (FIRST_SUBSCRIBER + n, PUBLISHER));
     let feeds = (0..AUTHORS).map(|n| (FEW, FIRST_AUTHOR + n)).chain((0..2 * LIST).map(|n| (MANY, FIRST_AUTHOR + n)));
-    let rows = lists
-        .chain(readers)
-        .chain(subscribers)
-        .chain(feeds)
-        .map(|(follower_id, followee_id)| ImportEdgesRequest { follower_id, followee_id, followed_at: None });
+    let rows = long_lists().chain(readers).chain(feeds).map(|(follower_id, followee_id)| ImportEdgesRequest {
+        follower_id,
+        followee_id,
+        followed_at: None,
+    });
     let rows: Vec<_> = rows.collect();
     let sent = rows.len() as i64;
     let answer = graph.import_edges(stream::iter(rows)).await?.into_inner();

@@ -77,6 +77,7 @@ fn calls_a_turn(kind: Kind) -> (u64, u64) {
 pub(crate) async fn print() -> Result<()> {
     let stage = Stage::start().await?;
     calls::prepare(stage.graph.clone()).await?;
+    stage.raw.prepare().await?;
     println!(
         "\nCalls: over gRPC and the whole service, and plain fred with the bare commands on the same data, in turns."
     );

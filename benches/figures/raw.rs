@@ -12,7 +12,7 @@ use fred::{
     },
 };
 use futures::{FutureExt, future::try_join_all};
-use keyspace::{Key, Keyspace};
+use keyspace::{Key, Keyspace, List};
 use model::{FeedEntry, Micros, PostId, UserId};
 
 use crate::{
@@ -46,6 +46,23 @@ impl Raw {
         Ok(Self { client, keys, own, scripts })
     }
 
+    /// Writes, as plain ZSETs, the long lists that are read here; the service keeps its own in segments.
+    pub(crate) async fn prepare(&self) -> Result<()> {
+        let mut lists: BTreeMap<Bytes, Vec<Value>> = BTreeMap::new();
+        for ((follower, followee), at) in calls::long_lists().zip(1_700_000_000_000_000_i64..) {
+            let (follower, followee) = (calls::user(follower)?, calls::user(followee)?);
+            for (key, member) in [(self.own.following(follower), followee), (self.own.followers(followee), follower)] {
+                lists.entry(key.into_bytes()).or_default().extend([at.into(), member.get().into()]);
+            }
+        }
+        for (key, rows) in lists {
+            for rows in rows.chunks(1_000) {
+                self.bytes_command("ZADD", key.clone(), rows.to_vec()).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// The commands that a call needs, for the `n`th call.
     pub(crate) async fn call(&self, kind: Kind, n: u64) -> Result<()> {
         match kind {
@@ -66,11 +83,11 @@ impl Raw {
             }
             Kind::BatchIsFollowing => {
                 let targets = calls::targets(n).map(Value::Integer).collect();
-                self.command("ZMSCORE", self.keys.following(calls::user(calls::A)?), targets).await?;
+                self.command("ZMSCORE", self.own.following(calls::user(calls::A)?), targets).await?;
             }
             Kind::ListFollowers => {
                 let page = ["+inf", "-inf", "BYSCORE", "REV", "LIMIT", "0", "51", "WITHSCORES"].map(Value::from);
-                self.command("ZRANGE", self.keys.followers(calls::user(calls::C)?), page.into()).await?;
+                self.command("ZRANGE", self.own.followers(calls::user(calls::C)?), page.into()).await?;
             }
             Kind::BatchGetCounts => {
                 let users: Vec<UserId> = calls::counted(n).map(calls::user).collect::<Result<_>>()?;
@@ -86,9 +103,9 @@ impl Raw {
 
     async fn common_follows(&self) -> Result<()> {
         let range = ["0", "-1", "WITHSCORES"].map(Value::from);
-        let a = self.command("ZRANGE", self.keys.following(calls::user(calls::A)?), range.into()).await?;
+        let a = self.command("ZRANGE", self.own.following(calls::user(calls::A)?), range.into()).await?;
         let members = a.into_array().into_iter().step_by(2).collect();
-        self.command("ZMSCORE", self.keys.following(calls::user(calls::B)?), members).await?;
+        self.command("ZMSCORE", self.own.following(calls::user(calls::B)?), members).await?;
         Ok(())
     }
 
@@ -102,8 +119,7 @@ impl Raw {
         let post = self.command("HSET", self.own.post(author, post), fields.into());
         let timeline = self.command("ZADD", self.own.posts(author), vec![now.clone(), member(&entry[..8])]);
         try_join_all([post.boxed(), timeline.boxed()]).await?;
-        let followers =
-            self.command("ZRANGE", self.keys.followers(author), vec![0_i64.into(), (-1_i64).into()]).await?;
+        let followers = self.command("ZRANGE", self.own.followers(author), vec![0_i64.into(), (-1_i64).into()]).await?;
         let followers = followers.into_array().into_iter().filter_map(|follower| follower.as_i64());
         let inboxes = followers.map(calls::user).collect::<Result<Vec<_>>>()?;
         let push = |reader| self.command("ZADD", self.own.inbox(reader), vec![now.clone(), member(&entry)]);
@@ -134,12 +150,14 @@ impl Raw {
     ) -> Result<()> {
         let (own, home) = (&self.own, self.own.partition(follower));
         let mut keys = vec![own.log(home), own.pending(home), own.clock(home)];
-        keys.extend([own.following(follower), own.left(follower), own.feed(follower)]);
+        keys.extend([own.following(follower), own.list_parts(List::Following, follower), own.following_ids(follower)]);
+        keys.extend([own.left(follower), own.feed(follower)]);
         let committed = self.evalsha(script, keys, args).await?.into_array();
         let version = committed.into_iter().next().unwrap_or(Value::Null);
         let score = if sign == "+" { version.clone() } else { 0_i64.into() };
         let args = calls::apply_arguments(sign, follower, version, score);
-        self.evalsha("apply", vec![own.followers(followee), own.gone(followee)], args).await?;
+        let keys = vec![own.followers(followee), own.list_parts(List::Followers, followee), own.gone(followee)];
+        self.evalsha("apply", keys, args).await?;
         Ok(())
     }
 
@@ -149,6 +167,8 @@ impl Raw {
         let mut all = vec![sha.into(), (keys.len() as i64).into()];
         all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
         all.extend(args);
+        // No segments of long lists are declared: the lists written here are short.
+        all.push(0_i64.into());
         let command = CustomCommand::new_static("EVALSHA", ClusterHash::Custom(slot), false);
         Ok(self.client.custom(command, all).await?)
     }

@@ -21,6 +21,7 @@ pub(crate) async fn print() -> Result<()> {
     // The relay looks at every partition once a second; its reads are no part of a call.
     let stage = Stage::over(cluster, &proxies, tasks, &[("relay.interval", "1m"), ("relay.lease", "3m")]).await?;
     calls::prepare(stage.graph.clone()).await?;
+    stage.raw.prepare().await?;
 
     let trip = 2 * DELAY;
     println!(
