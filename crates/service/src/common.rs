@@ -1,19 +1,19 @@
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use keyspace::List;
-use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
+use model::{Deadline, Entry, Micros, TokenKind, UserId};
 use store::{
     StoreError, Traffic,
-    ops::{Count, Probe, Probed},
+    ops::{Count, Probe},
 };
 use tokio::time::timeout;
 
-use crate::{
-    Graph, ServiceError,
-    lists::{MOST_ENTRIES, Slice, Walk},
-    times::find_times,
-};
+use crate::{Graph, ServiceError, lists::whole_list, times::follow_times};
 
+/// Users of one probe.
+const MOST_PROBED: u64 = 1_000;
+/// How many times longer the other list must be for probes to cost less than reading it.
+const PROBED_IN_TIMES: u64 = 16;
 /// How long reading the lengths of two lists may take before Redis counts as away.
 const LENGTHS_LIMIT: Duration = Duration::from_secs(2);
 
@@ -68,8 +68,7 @@ pub struct CommonPage {
 }
 
 impl Graph {
-    /// Whom both users follow: reads the shorter list in slices and probes the longer one. Where that one is so long that probes
-    /// do not tell since when, it is read as well.
+    /// Whom both users follow: reads both lists side by side; or if one is much shorter, reads that one and probes the other.
     pub async fn common_follows(&self, query: CommonQuery, deadline: Deadline) -> Result<CommonPage, ServiceError> {
         let order = match query.order {
             CommonOrder::User => 1,
@@ -85,9 +84,9 @@ impl Graph {
         let wait = timeout(query.time_budget.min(deadline.remaining()), self.inner.searches.acquire());
         let _search = wait.await.map_err(|_| ServiceError::Overloaded)?;
         let budget = Deadline::after(query.time_budget);
-        let walk = self.shorter_list(&query, deadline).await?;
+        let lengths = self.lengths(&query, deadline).await?;
         let mut found = Vec::new();
-        let complete = match self.intersect(&query, walk, deadline.min(budget), &mut found).await {
+        let complete = match self.intersect(&query, lengths, deadline.min(budget), &mut found).await {
             Ok(()) => true,
             Err(_) if !deadline.has_passed() && budget.has_passed() => false,
             Err(error) => return Err(error.into()),
@@ -101,57 +100,63 @@ impl Graph {
         })
     }
 
-    /// The way through the shorter list. That it can be found tells a search that is slow from a Redis that is away, so it may take
-    /// longer than the budget.
-    async fn shorter_list(&self, query: &CommonQuery, deadline: Deadline) -> Result<Walk, ServiceError> {
-        let lengths = [query.user, query.other].map(Count);
+    /// How many users both follow. That it can be found tells a search that is slow from a Redis that is away, so it may take longer
+    /// than the budget.
+    async fn lengths(&self, query: &CommonQuery, deadline: Deadline) -> Result<[u64; 2], ServiceError> {
         let limit = deadline.min(Deadline::after(LENGTHS_LIMIT));
-        let lengths = self.inner.store.run_all(&lengths, Traffic::Interactive, limit).await;
-        let lengths: Result<Vec<_>, _> =
-            lengths.into_iter().map(|counts| counts.map(|counts| counts.following)).collect();
-        let lengths = lengths
+        let counts = [query.user, query.other].map(Count);
+        let counts = self.inner.store.run_all(&counts, Traffic::Interactive, limit).await;
+        let counts: Result<Vec<_>, _> = counts.into_iter().collect();
+        let counts = counts
             .map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
-        let user = if lengths[0] <= lengths[1] { query.user } else { query.other };
-        Ok(Walk { list: List::Following, user, order: Order::NewestFirst, window: Window::ALL })
+        Ok([counts[0].following, counts[1].following])
     }
 
     /// Gathers the common follows in `found`; an error leaves there what was found before it.
     async fn intersect(
         &self,
         query: &CommonQuery,
-        walk: Walk,
+        lengths: [u64; 2],
         deadline: Deadline,
         found: &mut Vec<Common>,
     ) -> Result<(), StoreError> {
         let store = &self.inner.store;
-        let user_is_shorter = walk.user == query.user;
-        let longer = if user_is_shorter { query.other } else { query.user };
-        let common = |entry: Entry, time| {
-            let (followed_at, other_followed_at) = if user_is_shorter { (entry.at, time) } else { (time, entry.at) };
-            Common { followee: entry.user, followed_at, other_followed_at }
-        };
-        let mut untimed = Vec::new();
-        let mut slice = walk.slice(store, None, MOST_ENTRIES, deadline).await?;
-        while !slice.entries.is_empty() {
-            let probe = Probe { follower: longer, followees: slice.entries.iter().map(|entry| entry.user).collect() };
-            let following_slice = async {
-                match slice.next {
-                    Some(last) => walk.slice(store, Some(last), MOST_ENTRIES, deadline).await,
-                    None => Ok(Slice { entries: Vec::new(), next: None }),
-                }
-            };
-            let (probed, next) = futures::join!(store.run(&probe, Traffic::Bulk, deadline), following_slice);
-            for (&entry, probed) in slice.entries.iter().zip(probed?) {
-                match probed {
-                    Probed::Not => {}
-                    Probed::Since(time) => found.push(common(entry, time)),
-                    Probed::Sometime => untimed.push(entry),
-                }
-            }
-            slice = next?;
+        let [shorter, longer] = if lengths[0] <= lengths[1] { lengths } else { [lengths[1], lengths[0]] };
+        if shorter <= MOST_PROBED && shorter * PROBED_IN_TIMES < longer {
+            return self.probe_longer(query, lengths[0] <= lengths[1], deadline, found).await;
         }
-        let times = find_times(store, longer, untimed.iter().map(|entry| entry.user), deadline).await?;
-        found.extend(untimed.into_iter().filter_map(|entry| Some(common(entry, times.get(&entry.user).copied()??))));
+        let read = |user| whole_list(store, List::Following, user, deadline);
+        let (of_user, of_other) = futures::join!(read(query.user), read(query.other));
+        let times: HashMap<UserId, Micros> = of_other.entries.iter().map(|entry| (entry.user, entry.at)).collect();
+        found.extend(of_user.entries.iter().filter_map(|entry| {
+            let other_followed_at = *times.get(&entry.user)?;
+            Some(Common { followee: entry.user, followed_at: entry.at, other_followed_at })
+        }));
+        of_user.outcome.and(of_other.outcome)
+    }
+
+    /// Asks of everyone on the short list of one user whether the other one follows them.
+    async fn probe_longer(
+        &self,
+        query: &CommonQuery,
+        user_is_shorter: bool,
+        deadline: Deadline,
+        found: &mut Vec<Common>,
+    ) -> Result<(), StoreError> {
+        let store = &self.inner.store;
+        let (shorter, longer) = if user_is_shorter { (query.user, query.other) } else { (query.other, query.user) };
+        let list = whole_list(store, List::Following, shorter, deadline).await;
+        list.outcome?;
+        let probes: Vec<_> = list
+            .entries
+            .chunks(MOST_PROBED as usize)
+            .map(|entries| Probe { follower: longer, followees: entries.iter().map(|entry| entry.user).collect() })
+            .collect();
+        let times = follow_times(store, &probes, Traffic::Bulk, deadline).await?;
+        found.extend(list.entries.iter().zip(times.into_iter().flatten()).filter_map(|(entry, time)| {
+            let (followed_at, other_followed_at) = if user_is_shorter { (entry.at, time?) } else { (time?, entry.at) };
+            Some(Common { followee: entry.user, followed_at, other_followed_at })
+        }));
         Ok(())
     }
 }

@@ -1,6 +1,9 @@
 use keyspace::List;
 use model::{Deadline, Entry, Order, TokenKind, UserId, Window};
-use store::{Store, StoreError, Traffic, ops::Range};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{MOST_SEGMENTS, Outline, Outlined, Range, Segment, Span},
+};
 
 use crate::{Graph, ServiceError};
 
@@ -8,6 +11,9 @@ use crate::{Graph, ServiceError};
 const SMALL_PAGE: usize = 100;
 /// Most entries of a slice: with one more, no command reads more than 1,000.
 pub(crate) const MOST_ENTRIES: usize = 999;
+
+/// Segments that are read at once: with up to 128 entries each, and some that come meanwhile, at most 1,000 entries.
+const SEGMENTS_OF_SPAN: usize = 7;
 
 /// A question for a page of a list.
 #[derive(Clone, Debug)]
@@ -98,21 +104,82 @@ impl Walk {
         let next = entries.last().copied().filter(|_| has_more);
         Ok(Slice { entries, next })
     }
+}
 
-    /// All entries, in slices; `take` says whether to go on.
-    pub(crate) async fn each_slice(
-        &self,
-        store: &Store,
-        deadline: Deadline,
-        mut take: impl FnMut(Vec<Entry>) -> bool,
-    ) -> Result<(), StoreError> {
-        let mut after = None;
-        loop {
-            let Slice { entries, next } = self.slice(store, after, MOST_ENTRIES, deadline).await?;
-            if !take(entries) || next.is_none() {
-                return Ok(());
-            }
-            after = next;
+/// What was read of a list.
+#[derive(Debug)]
+pub(crate) struct WholeList {
+    /// Entries, in no order.
+    pub(crate) entries: Vec<Entry>,
+    /// Whether these are all.
+    pub(crate) outcome: Result<(), StoreError>,
+}
+
+/// Reads a list, of any length, in parts side by side. Two round trips; one for a list that is one key. What is there all along is
+/// among the entries once.
+pub(crate) async fn whole_list(store: &Store, list: List, user: UserId, deadline: Deadline) -> WholeList {
+    let mut whole = WholeList { entries: Vec::new(), outcome: Ok(()) };
+    let spans = match outline(store, list, user, deadline).await {
+        Ok(Outlined::Entries(entries)) => return WholeList { entries, ..whole },
+        Ok(Outlined::Segments(segments)) => spans(list, user, &segments),
+        Err(error) => return WholeList { outcome: Err(error), ..whole },
+    };
+    let reads = store.run_all(&spans, Traffic::Bulk, deadline).await;
+    for (span, read) in spans.iter().zip(reads) {
+        let read = match read {
+            Ok(None) => in_slices(store, span, deadline).await,
+            read => read.map(Option::unwrap_or_default),
+        };
+        match read {
+            Ok(entries) => whole.entries.extend(entries),
+            Err(error) => whole.outcome = Err(error),
         }
     }
+    whole
+}
+
+/// Reads a span of more than 1,000 entries: a head of a list of the first format, or one that grew meanwhile.
+async fn in_slices(store: &Store, span: &Span, deadline: Deadline) -> Result<Vec<Entry>, StoreError> {
+    let walk = Walk { list: span.list, user: span.user, order: Order::OldestFirst, window: Window::ALL };
+    let bound = span.segments.last().map(|segment| segment.bound);
+    let (mut all, mut after) = (Vec::new(), span.after);
+    loop {
+        let Slice { entries, next } = walk.slice(store, after, MOST_ENTRIES, deadline).await?;
+        all.extend(entries.into_iter().filter(|entry| bound.is_none_or(|bound| *entry <= bound)));
+        match next {
+            Some(next) if bound.is_none_or(|bound| next < bound) => after = Some(next),
+            _ => return Ok(all),
+        }
+    }
+}
+
+async fn outline(store: &Store, list: List, user: UserId, deadline: Deadline) -> Result<Outlined, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let outline = Outline { list, user, first: all.len() };
+        match store.run(&outline, Traffic::Bulk, deadline).await? {
+            Outlined::Entries(entries) => return Ok(Outlined::Entries(entries)),
+            Outlined::Segments(segments) => {
+                let is_last = segments.len() < MOST_SEGMENTS;
+                all.extend(segments);
+                if is_last {
+                    // Numbers change when segments come or go meanwhile.
+                    all.sort_unstable_by_key(|segment| segment.bound);
+                    all.dedup_by_key(|segment| segment.bound);
+                    return Ok(Outlined::Segments(all));
+                }
+            }
+        }
+    }
+}
+
+/// The segments in groups, and the head.
+fn spans(list: List, user: UserId, segments: &[Segment]) -> Vec<Span> {
+    let groups = segments.chunks(SEGMENTS_OF_SPAN).map(<[Segment]>::to_vec).chain([Vec::new()]);
+    let mut after = None;
+    let spans = groups.map(|segments| {
+        let bound = segments.last().map(|segment| segment.bound);
+        Span { list, user, after: std::mem::replace(&mut after, bound), segments }
+    });
+    spans.collect()
 }

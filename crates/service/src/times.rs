@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use keyspace::List;
-use model::{Deadline, Entry, Micros, Order, UserId, Window};
+use model::{Deadline, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
     ops::{Probe, Probed},
 };
 
-use crate::lists::Walk;
+use crate::lists::whole_list;
 
 /// Answers probes. One round trip; two where an edge is in a segment of a long list; and where many are, the whole list is read.
 pub(crate) async fn follow_times(
@@ -35,27 +35,23 @@ pub(crate) async fn follow_times(
     Ok(times)
 }
 
-/// Reads a list of whom somebody follows until some were found, and gives since when. `None`: not followed any more.
-pub(crate) async fn find_times(
+/// Reads the list of whom somebody follows, and gives since when they follow some. `None`: not any more.
+async fn find_times(
     store: &Store,
     follower: UserId,
     followees: impl Iterator<Item = UserId>,
     deadline: Deadline,
 ) -> Result<HashMap<UserId, Option<Micros>>, StoreError> {
     let mut times: HashMap<_, _> = followees.map(|followee| (followee, None)).collect();
-    let mut missing = times.len();
-    if missing == 0 {
+    if times.is_empty() {
         return Ok(times);
     }
-    let walk = Walk { list: List::Following, user: follower, order: Order::NewestFirst, window: Window::ALL };
-    let take = |entries: Vec<Entry>| {
-        for entry in entries {
-            if let Some(time) = times.get_mut(&entry.user) {
-                missing -= usize::from(time.replace(entry.at).is_none());
-            }
+    let following = whole_list(store, List::Following, follower, deadline).await;
+    following.outcome?;
+    for entry in following.entries {
+        if let Some(time) = times.get_mut(&entry.user) {
+            *time = Some(entry.at);
         }
-        missing > 0
-    };
-    walk.each_slice(store, deadline, take).await?;
+    }
     Ok(times)
 }

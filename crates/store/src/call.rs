@@ -73,6 +73,14 @@ impl Call {
         Self { verb: Verb::Script(script), slot, keys: group.into_keys(), args, segments: Vec::new() }
     }
 
+    /// Declares segments that a script will ask for otherwise, of the list whose head is the first key.
+    pub(crate) fn with_segments(mut self, ids: &[String]) -> Self {
+        let list = self.keys[0].clone();
+        let segments = ids.iter().map(|id| Segment { head: 1, id: id.clone(), key: list.segment(id) });
+        self.segments.extend(segments);
+        self
+    }
+
     /// The command's name and arguments as they go over the wire. `with_source` sends a script's text instead of its hash.
     pub(crate) fn wire(&self, with_source: bool) -> (&'static str, Vec<Value>) {
         let script = match self.verb {

@@ -51,6 +51,7 @@ scripts! {
     FORMAT: "format",
     LEASE: "lease",
     MERGE: "merge" with "order" "segments" "inbox" "list",
+    OUTLINE: "outline" with "order" "list",
     PLACE: "place" with "order" "segments" "inbox",
     PROBE: "probe" with "order" "list",
     PUBLISH: "publish" with "order" "segments" "inbox" "list",

@@ -1,8 +1,8 @@
 use keyspace::List;
-use model::{Deadline, Entry, Micros, Order, UserId, Window};
+use model::{Deadline, Micros, UserId};
 use store::{Store, StoreError};
 
-use crate::lists::Walk;
+use crate::lists::whole_list;
 
 /// Everyone whose posts are in a reader's feed: those followed, each with the time of following, and the reader.
 pub(super) async fn followed(
@@ -10,12 +10,8 @@ pub(super) async fn followed(
     reader: UserId,
     deadline: Deadline,
 ) -> Result<Vec<(UserId, Option<Micros>)>, StoreError> {
-    let walk = Walk { list: List::Following, user: reader, order: Order::NewestFirst, window: Window::ALL };
-    let mut authors = vec![(reader, None)];
-    let take = |entries: Vec<Entry>| {
-        authors.extend(entries.iter().map(|entry| (entry.user, Some(entry.at))));
-        true
-    };
-    walk.each_slice(store, deadline, take).await?;
-    Ok(authors)
+    let following = whole_list(store, List::Following, reader, deadline).await;
+    following.outcome?;
+    let followees = following.entries.into_iter().map(|entry| (entry.user, Some(entry.at)));
+    Ok([(reader, None)].into_iter().chain(followees).collect())
 }

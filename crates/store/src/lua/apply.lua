@@ -67,14 +67,24 @@ end
 
 -- Plans to add what a list lacks; gives the older edges of the same followers that the parts have.
 local function plan_added(list, added)
-  local rows, outdated = {}, {}
+  local rows, outdated, by_part = {}, {}, {}
   for follower, score in pairs(added) do
     local name = part_at(list, score, follower)
-    local key = key_of_part(list, name)
-    local since = key and redis.call('ZSCORE', key, follower)
-    if since and tonumber(since) < tonumber(score) then outdated[#outdated + 1] = { name, key, follower } end
-    if not since or tonumber(since) < tonumber(score) then rows[#rows + 1] = { score, follower } end
+    by_part[name] = by_part[name] or {}
+    table.insert(by_part[name], follower)
   end
+  for name, followers in pairs(by_part) do
+    local key = key_of_part(list, name)
+    local scores = key and redis.call('ZMSCORE', key, unpack(followers)) or {}
+    for at, follower in ipairs(followers) do
+      local since, score = scores[at], added[follower]
+      if not since or tonumber(since) < tonumber(score) then
+        rows[#rows + 1] = { score, follower }
+        if since then outdated[#outdated + 1] = { name, key, follower } end
+      end
+    end
+  end
+  if not list.is_long then list.head_entries = redis.call('ZCARD', list.head) end
   plan_rows(list, rows)
   return outdated
 end

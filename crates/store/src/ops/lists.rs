@@ -143,7 +143,7 @@ impl Operation for Range {
     }
 
     fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        value::parts(answer, |member, at| Ok(Entry { at: value::score(at)?, user: value::user(member)? }))
+        value::parts(answer, entry)
     }
 }
 
@@ -205,6 +205,110 @@ impl Operation for Convert {
         let [segments, has_more] = value::array_of(answer)?;
         Ok(Converted { segments: value::number(&segments)?, has_more: value::number::<u8>(&has_more)? == 1 })
     }
+}
+
+/// Reads a list that is one key, or tells the segments of a longer one. See `outline.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// Which list.
+    pub list: List,
+    /// Whose.
+    pub user: UserId,
+    /// The number of the first segment, from 0 for the oldest.
+    pub first: usize,
+}
+
+/// How a list lies in its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlined {
+    /// All entries, oldest first.
+    Entries(Vec<Entry>),
+    /// Segments, oldest first, and besides them a head; fewer than [`MOST_SEGMENTS`]: there are no more.
+    Segments(Vec<Segment>),
+}
+
+/// Most segments of one [`Outline`].
+pub const MOST_SEGMENTS: usize = 1_000;
+
+/// An older part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// A place that no entry of the segment is after.
+    pub bound: Entry,
+    id: String,
+}
+
+impl Operation for Outline {
+    type Output = Outlined;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(list_keys(keys, self.list, self.user).into())?;
+        Ok(Call::script(&script::OUTLINE, group, vec![(self.first as i64).into(), (MOST_SEGMENTS as i64).into()]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Outlined, StoreError> {
+        let [is_long, rows] = value::array_of(answer)?;
+        let rows = value::pairs(rows)?;
+        if value::number::<u8>(&is_long)? == 0 {
+            let entries = rows.iter().map(|[member, at]| entry(member, at)).collect::<Result<_, _>>()?;
+            return Ok(Outlined::Entries(entries));
+        }
+        let segment = |[name, at]: &[Value; 2]| {
+            let (member, id) =
+                value::text(name)?.rsplit_once(' ').ok_or_else(|| value::unexpected("the name of a segment", name))?;
+            Ok(Segment { bound: entry(&member.into(), at)?, id: id.to_owned() })
+        };
+        rows.iter().map(segment).collect::<Result<_, _>>().map(Outlined::Segments)
+    }
+}
+
+/// Reads some segments that follow each other, or the head. See `range.lua`.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// Which list.
+    pub list: List,
+    /// Whose.
+    pub user: UserId,
+    /// Only entries after this one.
+    pub after: Option<Entry>,
+    /// The segments, 1 to 7, oldest first; none for the head.
+    pub segments: Vec<Segment>,
+}
+
+impl Operation for Span {
+    /// The entries up to the last segment's bound, oldest first. `None`: more than 1,000 came meanwhile.
+    type Output = Option<Vec<Entry>>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let ids: Vec<_> = self.segments.iter().map(|segment| segment.id.clone()).collect();
+        Ok(self.range().call(keys)?.with_segments(&ids))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<Vec<Entry>>, StoreError> {
+        let range = self.range();
+        let mut entries = range.answer(answer)?;
+        let is_cut = entries.len() == range.limit;
+        let bound = self.segments.last().map(|segment| segment.bound);
+        let is_beyond = |entry: &Entry| bound.is_some_and(|bound| *entry > bound);
+        if is_cut && !entries.last().is_some_and(is_beyond) {
+            return Ok(None);
+        }
+        entries.retain(|entry| !is_beyond(entry));
+        Ok(Some(entries))
+    }
+}
+
+impl Span {
+    fn range(&self) -> Range {
+        let until = self.segments.last().map_or(Micros::MAX, |segment| segment.bound.at);
+        let window = Window { until, ..Window::ALL };
+        let (list, user, order, after) = (self.list, self.user, Order::OldestFirst, self.after);
+        Range { list, user, order, window, after, limit: 1_000 }
+    }
+}
+
+fn entry(member: &Value, at: &Value) -> Result<Entry, StoreError> {
+    Ok(Entry { at: value::score(at)?, user: value::user(member)? })
 }
 
 /// The last version given out in a partition; 0 if none was.

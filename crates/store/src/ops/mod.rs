@@ -17,7 +17,10 @@ pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inb
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, Format, Inspect, Inspected, IsCompact, Lease, OpenFormat, Resign, ScanKeys,
 };
-pub use lists::{Clock, Convert, Converted, Count, Counts, NewestSegments, Probe, Probed, Range};
+pub use lists::{
+    Clock, Convert, Converted, Count, Counts, MOST_SEGMENTS, NewestSegments, Outline, Outlined, Probe, Probed, Range,
+    Segment, Span,
+};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart};
 

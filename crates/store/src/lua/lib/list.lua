@@ -53,7 +53,8 @@ end
 
 -- How many entries a list has.
 local function length(list)
-  return redis.call('ZCARD', list.head) + sealed_entries(list)
+  list.head_entries = redis.call('ZCARD', list.head)
+  return list.head_entries + sealed_entries(list)
 end
 
 -- The key of a part by its name; nil if it must be asked for. Of the head the name is ''.
@@ -108,6 +109,10 @@ end
 
 -- Finds out what adding rows to a list takes; `add_rows` adds them. At most 64, each a score and a member that the list does not have.
 local function plan_rows(list, rows)
+  if not list.is_long and list.head_entries and list.head_entries + #rows <= MOST_OF_PART then
+    list.plans = { { name = '', key = list.head, rows = rows } }
+    return
+  end
   local by_name, plans = {}, {}
   for _, row in ipairs(rows) do
     local name = part_at(list, row[1], row[2])
@@ -151,12 +156,10 @@ end
 local function add_to_part(list, key, name, rows)
   if #rows == 0 then return 0 end
   local flat, members = {}, {}
-  for _, row in ipairs(rows) do
-    flat[#flat + 1], flat[#flat + 2] = row[1], row[2]
-    members[#members + 1] = row[2]
-  end
+  for at, row in ipairs(rows) do flat[2 * at - 1], flat[2 * at] = row[1], row[2] end
   redis.call('ZADD', key, unpack(flat))
   if name == '' then return 0 end
+  for at, row in ipairs(rows) do members[at] = row[2] end
   add_members(list, members)
   return #rows
 end
