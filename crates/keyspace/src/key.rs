@@ -236,9 +236,11 @@ impl Keyspace {
         self.of_partition("clock", partition)
     }
 
-    /// What a script makes to see how Redis keeps it, and removes before it ends.
-    pub fn trial(&self, partition: Partition) -> Key {
-        self.of_partition("trial", partition)
+    /// A value of an instance's own, by the instance's name, to see how Redis keeps it. There for seconds only.
+    pub fn trial(&self, partition: Partition, name: &str) -> Key {
+        let mut key = self.of_tag("trial", self.tag(partition));
+        let _infallible = write!(key.0, ":{name}");
+        key.finish()
     }
 
     /// HASH: the format number, the number of partitions and the token key of the keyspace.
@@ -333,7 +335,7 @@ mod tests {
             keys.log(partition),
             keys.pending(partition),
             keys.clock(partition),
-            keys.trial(partition),
+            keys.trial(partition, "5a"),
             keys.format(),
             keys.instances(),
             keys.converter(),
@@ -357,7 +359,7 @@ mod tests {
             "sg:{0x1}:log",
             "sg:{0x1}:pending",
             "sg:{0x1}:clock",
-            "sg:{0x1}:trial",
+            "sg:{0x1}:trial:5a",
             "sg:{000}:format",
             "sg:{000}:instances",
             "sg:{000}:converter",

@@ -12,12 +12,15 @@ use keyspace::Partition;
 use model::Deadline;
 use store::{
     Store, StoreError, Traffic,
-    ops::{Compact, IsCompact},
+    ops::{Compact, EndTrial, TryCompact},
 };
 use tasks::Tasks;
 
 /// How long it may take to find out the limits of one primary.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// Entries that are tried with one script.
+const ENTRIES_OF_CALL: u32 = 128;
 
 /// Up to how many entries a primary keeps values compact; never more than the service makes use of. `None` where it is not
 /// known.
@@ -101,14 +104,16 @@ async fn most(
     wanted: u32,
     deadline: Deadline,
 ) -> Result<u32, StoreError> {
-    let is_compact = async |entries| store.run(&IsCompact { partition, kind, entries }, Traffic::Bulk, deadline).await;
-    if is_compact(wanted).await? {
-        return Ok(wanted);
+    let name = format!("{:x}", rand::random::<u64>());
+    let mut compact = 0;
+    while compact < wanted {
+        let last = wanted.min(compact + ENTRIES_OF_CALL);
+        let attempt = TryCompact { partition, kind, name: name.clone(), entries: compact + 1..=last };
+        compact = store.run(&attempt, Traffic::Bulk, deadline).await?;
+        if compact < last {
+            return Ok(compact);
+        }
     }
-    let (mut compact, mut large) = (0, wanted);
-    while large - compact > 1 {
-        let middle = compact.midpoint(large);
-        if is_compact(middle).await? { compact = middle } else { large = middle }
-    }
+    store.run(&EndTrial { partition, name }, Traffic::Bulk, deadline).await?;
     Ok(compact)
 }

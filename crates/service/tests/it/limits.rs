@@ -4,7 +4,7 @@ use model::Deadline;
 use socialgraph_service::CompactLimits;
 use store::{
     StoreError, Traffic,
-    ops::{Compact, IsCompact},
+    ops::{Compact, TryCompact},
 };
 
 use crate::support::{LIMIT, World, edge, on_a_redis_with, on_each_backend, user};
@@ -18,8 +18,6 @@ async fn assert_limits(world: &World, limits: CompactLimits) {
         let inspect = async || graph.inspect_user(user(id), Deadline::after(LIMIT)).await.unwrap().limits;
         world.wait_until(async || inspect().await == limits).await;
     }
-    let trial = world.store.keys().trial(world.store.keys().partition(user(1)));
-    assert_eq!(world.redis("EXISTS", &trial, &[]).await, "0");
 }
 
 #[test]
@@ -42,10 +40,10 @@ fn lower_ones_are_found_where_config_is_forbidden() {
 fn a_user_of_redis_that_may_not_ask_leaves_nothing_behind() {
     on_a_redis_with(&["user default on nopass ~* &* +@all -config -object"], async |world| {
         let partition = world.store.keys().partition(user(1));
-        let trial = IsCompact { partition, kind: Compact::SortedSet, entries: 3 };
+        let trial = TryCompact { partition, kind: Compact::SortedSet, name: "1".to_owned(), entries: 1..=3 };
         let asked = world.store.run(&trial, Traffic::Bulk, Deadline::after(LIMIT)).await;
         assert!(matches!(asked, Err(StoreError::Refused(_))), "{asked:?}");
-        assert_eq!(world.redis("EXISTS", &world.store.keys().trial(partition), &[]).await, "0");
+        assert_eq!(world.redis("EXISTS", &world.store.keys().trial(partition, "1"), &[]).await, "0");
         world.commit_new(edge(1, 2), None).await;
         world.relay(user(1)).await;
         assert!(world.both_ends(edge(1, 2)).await.is_some());

@@ -1,25 +1,27 @@
--- Tells whether Redis keeps a value of so many entries compact, by making one that is gone when the script ends.
+-- Adds entries to a value for as long as Redis keeps it compact.
 --
--- Keys:       trial.
--- Arguments:  the command that adds entries, ZADD or SADD; the compact encoding; the number of entries.
--- Returns:    1 or 0.
+-- Keys:       trial:<name>, which nobody else uses.
+-- Arguments:  the command that adds an entry, ZADD or SADD; the compact encoding; the number of the first entry, from 1, and of the
+--             last; for how many seconds the value is kept, for more to be added.
+-- Returns:    how many entries were compact: the last, or fewer, and then the value is gone.
 -- Slot rule:  one key.
 -- Idempotent: yes.
 -- Cost:       O(entries).
 
-local key, command, entries = KEYS[1], ARGV[1], tonumber(ARGV[3])
-redis.call('DEL', key)
-for first = 1, entries, 1000 do
-  local words = {}
-  for number = first, math.min(first + 999, entries) do
-    if command == 'ZADD' then words[#words + 1] = number end
-    -- As long as the longest user ids.
-    words[#words + 1] = '1' .. string.format('%018d', number)
+local key, command, wanted = KEYS[1], ARGV[1], ARGV[2]
+for number = tonumber(ARGV[3]), tonumber(ARGV[4]) do
+  -- As long as the longest user ids.
+  local member = string.format('1%018d', number)
+  if command == 'ZADD' then
+    redis.call(command, key, number, member)
+  else
+    redis.call(command, key, member)
   end
-  redis.call(command, key, unpack(words))
+  -- Some users of Redis may not ask for it, and the key must go all the same.
+  local encoding = redis.pcall('OBJECT', 'ENCODING', key)
+  if encoding ~= wanted then redis.call('UNLINK', key) end
+  if type(encoding) == 'table' then return encoding end
+  if encoding ~= wanted then return number - 1 end
 end
--- Some users of Redis may not ask for it, and the key must go all the same.
-local encoding = redis.pcall('OBJECT', 'ENCODING', key)
-redis.call('DEL', key)
-if type(encoding) == 'table' then return encoding end
-return encoding == ARGV[2] and 1 or 0
+redis.call('EXPIRE', key, ARGV[5])
+return tonumber(ARGV[4])

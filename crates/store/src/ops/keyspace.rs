@@ -1,6 +1,6 @@
 //! What belongs to a keyspace as a whole, and a look at its keys.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
@@ -9,6 +9,9 @@ use model::TokenKey;
 
 use super::Operation;
 use crate::{StoreError, call::Call, script, value};
+
+/// For how many seconds the value of a [`TryCompact`] is kept.
+const TRIAL_SECONDS: u32 = 60;
 
 /// Reads the format of a keyspace; creates it where there is none. See `format.lua`.
 #[derive(Clone, Copy, Debug)]
@@ -176,31 +179,56 @@ pub enum Compact {
     Numbers,
 }
 
-/// Whether the primary of a partition keeps a value of so many entries compact. See `compact.lua`.
-#[derive(Clone, Copy, Debug)]
-pub struct IsCompact {
+/// Adds entries to a value for as long as the primary of a partition keeps it compact. See `compact.lua`.
+#[derive(Clone, Debug)]
+pub struct TryCompact {
     /// The partition.
     pub partition: Partition,
     /// The kind of value.
     pub kind: Compact,
-    /// The number of entries, at least 1.
-    pub entries: u32,
+    /// What the value is called, by nobody else.
+    pub name: String,
+    /// The numbers of the entries, at most 1,000, from 1.
+    pub entries: RangeInclusive<u32>,
 }
 
-impl Operation for IsCompact {
-    type Output = bool;
+impl Operation for TryCompact {
+    /// How many entries were compact: up to the last one's number. The value is kept for more to be added, but not if there were fewer.
+    type Output = u32;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (command, encoding) = match self.kind {
             Compact::SortedSet => ("ZADD", "listpack"),
             Compact::Numbers => ("SADD", "intset"),
         };
-        let args = vec![command.into(), encoding.into(), self.entries.into()];
-        Ok(Call::script(&script::COMPACT, keys.trial(self.partition).into(), args))
+        let (first, last) = (*self.entries.start(), *self.entries.end());
+        let args = vec![command.into(), encoding.into(), first.into(), last.into(), TRIAL_SECONDS.into()];
+        Ok(Call::script(&script::COMPACT, keys.trial(self.partition, &self.name).into(), args))
     }
 
-    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
-        Ok(value::number::<u32>(&answer)? == 1)
+    fn answer(&self, answer: Value) -> Result<u32, StoreError> {
+        value::number(&answer)
+    }
+}
+
+/// Removes what a [`TryCompact`] left.
+#[derive(Clone, Debug)]
+pub struct EndTrial {
+    /// The partition.
+    pub partition: Partition,
+    /// What the value is called.
+    pub name: String,
+}
+
+impl Operation for EndTrial {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("UNLINK", keys.trial(self.partition, &self.name), [0_i64; 0]))
+    }
+
+    fn answer(&self, _removed: Value) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

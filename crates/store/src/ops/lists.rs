@@ -143,7 +143,12 @@ impl Operation for Range {
     }
 
     fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        value::parts(answer, entry)
+        let parts = value::array(answer)?;
+        let mut all = Vec::with_capacity(self.limit.min(64 * parts.len()));
+        for part in &parts {
+            all.extend(entries(part)?);
+        }
+        Ok(all)
     }
 }
 
@@ -248,17 +253,15 @@ impl Operation for Outline {
 
     fn answer(&self, answer: Value) -> Result<Outlined, StoreError> {
         let [is_long, rows] = value::array_of(answer)?;
-        let rows = value::pairs(rows)?;
         if value::number::<u8>(&is_long)? == 0 {
-            let entries = rows.iter().map(|[member, at]| entry(member, at)).collect::<Result<_, _>>()?;
-            return Ok(Outlined::Entries(entries));
+            return entries(&rows).map(Outlined::Entries);
         }
-        let segment = |[name, at]: &[Value; 2]| {
-            let (member, id) =
-                value::text(name)?.rsplit_once(' ').ok_or_else(|| value::unexpected("the name of a segment", name))?;
-            Ok(Segment { bound: entry(&member.into(), at)?, id: id.to_owned() })
-        };
-        rows.iter().map(segment).collect::<Result<_, _>>().map(Outlined::Segments)
+        let words: Vec<_> = value::text(&rows)?.split_ascii_whitespace().collect();
+        let segments = words.chunks(3).map(|row| match row {
+            [member, id, at] => Ok(Segment { bound: entry(member, at)?, id: (*id).to_owned() }),
+            _ => Err(value::unexpected("a segment", &rows)),
+        });
+        segments.collect::<Result<_, _>>().map(Outlined::Segments)
     }
 }
 
@@ -307,8 +310,17 @@ impl Span {
     }
 }
 
-fn entry(member: &Value, at: &Value) -> Result<Entry, StoreError> {
-    Ok(Entry { at: value::score(at)?, user: value::user(member)? })
+/// Members and scores in turn, with blanks in between.
+fn entries(text: &Value) -> Result<Vec<Entry>, StoreError> {
+    let mut words = value::text(text)?.split_ascii_whitespace();
+    let rows = std::iter::from_fn(|| Some((words.next()?, words.next().unwrap_or_default())));
+    rows.map(|(member, at)| entry(member, at)).collect()
+}
+
+fn entry(member: &str, at: &str) -> Result<Entry, StoreError> {
+    let id = member.parse().ok().and_then(|id| UserId::new(id).ok());
+    let user = id.ok_or_else(|| StoreError::Refused(format!("expected a user id, got {member:?}")))?;
+    Ok(Entry { at: value::score_text(at)?, user })
 }
 
 /// The last version given out in a partition; 0 if none was.

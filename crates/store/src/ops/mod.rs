@@ -15,7 +15,8 @@ pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollo
 pub use followers::{Apply, FollowerChange};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
-    ClaimConversion, Compact, EndConversion, Format, Inspect, Inspected, IsCompact, Lease, OpenFormat, Resign, ScanKeys,
+    ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
+    TryCompact,
 };
 pub use lists::{
     Clock, Convert, Converted, Count, Counts, MOST_SEGMENTS, NewestSegments, Outline, Outlined, Probe, Probed, Range,
