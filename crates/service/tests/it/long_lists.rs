@@ -3,17 +3,20 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
+use futures::{future::join_all, stream};
 use keyspace::{Key, List};
-use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
+use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
+use socialgraph_service::{Graph, ImportRow, ListQuery};
 use store::ops::{
     Apply, Count, Follow, FollowRow, FollowerChange, FollowerRows, Inspect, Inspected, Probe, Probed, Range,
     RowOutcome, Unfollow,
 };
 
-use crate::support::{World, edge, micros, on_each_backend, user};
+use crate::support::{LIMIT, World, edge, micros, on_each_backend, user};
 
 const OWNER: i64 = 1;
 
@@ -215,44 +218,43 @@ impl Model {
         }
         assert!(untold == 0 || number > 1);
     }
+}
 
-    /// Every part is compact and has its place, and nothing else is left.
-    async fn check_parts(&self, world: &World) -> usize {
-        let keys = world.store.keys();
-        let head = keys.list(self.list, user(OWNER));
-        let parts = keys.list_parts(self.list, user(OWNER));
-        let rows = world.redis("ZRANGE", &parts, &["0", "-1", "WITHSCORES"]).await;
-        let rows: Vec<_> = rows.lines().collect();
-        let (mut sealed, mut before) = (0, None);
-        for (row, (member, segment)) in rows.chunks(2).skip(1).zip(world.segments(&head, &parts).await) {
-            let entries = self.part(world, &segment).await;
-            assert!(!entries.is_empty(), "{segment}");
-            let bound = entry_of(&member, row[1]);
-            assert!(*entries.last().unwrap() <= bound && before.is_none_or(|before| before < entries[0]), "{segment}");
-            before = Some(bound);
-            sealed += entries.len();
-        }
-        let newest = self.part(world, &head).await;
-        assert!(newest.first().is_none_or(|first| before.is_none_or(|before| before < *first)));
-        assert_eq!(newest.len() + sealed, self.entries.len());
-        assert_eq!(rows.get(1).map_or(0, |counter| -counter.parse::<i64>().unwrap()), sealed as i64);
-        if self.list == List::Following {
-            assert_eq!(world.redis("SCARD", &keys.following_ids(user(OWNER)), &[]).await, sealed.to_string());
-        }
-        assert_ne!(rows.len(), 2, "a directory of nothing");
-        rows.len() / 2
+/// Every part is compact and has its place, and nothing else is left. Gives how many parts there are but the head.
+async fn check_parts(world: &World, list: List, owner: UserId, entries: usize) -> usize {
+    let keys = world.store.keys();
+    let (head, parts) = (keys.list(list, owner), keys.list_parts(list, owner));
+    let rows = world.redis("ZRANGE", &parts, &["0", "-1", "WITHSCORES"]).await;
+    let rows: Vec<_> = rows.lines().collect();
+    let (mut sealed, mut before) = (0, None);
+    for (row, (member, segment)) in rows.chunks(2).skip(1).zip(world.segments(&head, &parts).await) {
+        let entries = part(world, &segment).await;
+        assert!(!entries.is_empty(), "{segment}");
+        let bound = entry_of(&member, row[1]);
+        assert!(*entries.last().unwrap() <= bound && before.is_none_or(|before| before < entries[0]), "{segment}");
+        before = Some(bound);
+        sealed += entries.len();
     }
+    let newest = part(world, &head).await;
+    assert!(newest.first().is_none_or(|first| before.is_none_or(|before| before < *first)));
+    assert_eq!(newest.len() + sealed, entries);
+    assert_eq!(rows.get(1).map_or(0, |counter| -counter.parse::<i64>().unwrap()), sealed as i64);
+    if list == List::Following {
+        assert_eq!(world.redis("SCARD", &keys.following_ids(owner), &[]).await, sealed.to_string());
+    }
+    assert_ne!(rows.len(), 2, "a directory of nothing");
+    rows.len() / 2
+}
 
-    async fn part(&self, world: &World, key: &Key) -> Vec<Entry> {
-        let encoding = world.run(Inspect::Encoding(key.clone())).await;
-        if encoding == Inspected::Missing {
-            return Vec::new();
-        }
-        assert_eq!(encoding, Inspected::Encoding("listpack".to_owned()), "{key}");
-        let rows = world.redis("ZRANGE", key, &["0", "-1", "WITHSCORES"]).await;
-        let rows: Vec<_> = rows.lines().collect();
-        rows.chunks(2).map(|row| entry_of(row[0], row[1])).collect()
+async fn part(world: &World, key: &Key) -> Vec<Entry> {
+    let encoding = world.run(Inspect::Encoding(key.clone())).await;
+    if encoding == Inspected::Missing {
+        return Vec::new();
     }
+    assert_eq!(encoding, Inspected::Encoding("listpack".to_owned()), "{key}");
+    let rows = world.redis("ZRANGE", key, &["0", "-1", "WITHSCORES"]).await;
+    let rows: Vec<_> = rows.lines().collect();
+    rows.chunks(2).map(|row| entry_of(row[0], row[1])).collect()
 }
 
 fn entry_of(member: &str, score: &str) -> Entry {
@@ -280,7 +282,7 @@ fn a_long_list_is_a_sorted_list() {
                     model.step(world).await;
                     model.check(world).await;
                     if number % 25 == 24 {
-                        most_parts = most_parts.max(model.check_parts(world).await);
+                        most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
                     }
                 }
                 assert!(most_parts > 2, "{most_parts}");
@@ -308,7 +310,7 @@ impl Model {
                 }
             }
             if self.entries.len() == 200 {
-                self.check_parts(world).await;
+                check_parts(world, self.list, user(OWNER), self.entries.len()).await;
             }
         }
         let keys = world.store.keys();
@@ -348,4 +350,79 @@ fn field_g11_a_half_edge_in_a_segment_is_removed() {
         }
         assert_eq!(world.list(List::Followers, user(OWNER)).await.len(), 497);
     });
+}
+
+/// Writers of one list, and readers of all its pages: nobody is met twice or missed who is there all along.
+#[test]
+fn many_write_one_list_while_others_page_through_it() {
+    const STEADY: i64 = 300;
+    const WRITERS: i64 = 16;
+    const EACH: i64 = 40;
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        let deadline = || Deadline::after(LIMIT);
+        for list in [List::Following, List::Followers] {
+            let edge = |other| match list {
+                List::Following => edge(OWNER, other),
+                List::Followers => edge(other, OWNER),
+            };
+            // Their times are spread over those of the others.
+            let steady: Vec<_> = (0..STEADY).map(|number| 10 + number).collect();
+            let rows = steady.iter().map(|&other| {
+                let followed_at = (other % 3 == 0).then(|| micros(1_600_000_000_000_000 + other as u64));
+                Ok(ImportRow { edge: edge(other), followed_at })
+            });
+            graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
+            let writers = join_all((0..WRITERS).map(|writer| {
+                let graph = graph.clone();
+                async move {
+                    let others = (0..EACH).map(|number| 1_000 + writer * EACH + number);
+                    for other in others.clone() {
+                        assert!(graph.follow(edge(other), String::new(), deadline()).await.unwrap().created);
+                    }
+                    for other in others.step_by(2) {
+                        assert!(graph.unfollow(edge(other), deadline()).await.unwrap().removed);
+                    }
+                }
+            }));
+            let done = AtomicBool::new(false);
+            let readers = join_all([Order::NewestFirst, Order::OldestFirst].map(|order| {
+                let (graph, done, steady) = (&graph, &done, &steady);
+                async move {
+                    let mut walks = 0;
+                    while !done.load(Ordering::Relaxed) || walks == 0 {
+                        let mut met = whole_walk(graph, list, order, 1 + 37 * (walks % 9)).await;
+                        assert!(met.is_sorted_by(|one, next| order.is_after(*next, *one)));
+                        met.retain(|entry| entry.user.get() < 1_000);
+                        let mut met: Vec<_> = met.iter().map(|entry| entry.user.get()).collect();
+                        met.sort_unstable();
+                        assert_eq!(met, *steady);
+                        walks += 1;
+                    }
+                }
+            }));
+            let writers = async {
+                writers.await;
+                done.store(true, Ordering::Relaxed);
+            };
+            futures::join!(writers, readers);
+            let left = (STEADY + WRITERS * EACH / 2) as usize;
+            world.wait_until(async || world.pending(user(OWNER)).await == 0).await;
+            assert_eq!(world.whole_list(list, user(OWNER)).await.len(), left);
+            assert!(check_parts(world, list, user(OWNER), left).await > 3);
+        }
+    });
+}
+
+async fn whole_walk(graph: &Graph, list: List, order: Order, page_size: usize) -> Vec<Entry> {
+    let (mut all, mut page_token) = (Vec::new(), String::new());
+    loop {
+        let query = ListQuery { list, user: user(OWNER), order, window: Window::ALL, page_size, page_token };
+        let page = graph.list(query, Deadline::after(LIMIT)).await.unwrap();
+        all.extend(page.entries);
+        if page.next_page_token.is_empty() {
+            return all;
+        }
+        page_token = page.next_page_token;
+    }
 }
