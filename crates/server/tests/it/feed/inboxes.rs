@@ -109,6 +109,21 @@ async fn field_f12_below_the_inbox_come_the_neighbours(place: Place) {
     }
 }
 
+/// Far below the inbox, through timelines of several segments, whose posts came in no order.
+async fn field_f20_a_feed_goes_on_to_the_oldest_post_of_long_timelines(place: Place) {
+    let api = place.serve(&SMALL).await;
+    live(&api).await;
+    let times = (0..640).map(|number| BEGIN + number * 7_919 % 640 / 3 * MILLISECOND);
+    let requests = times.zip(0_usize..).map(|(at, number)| post_at(AUTHORS[number % 4], at));
+    let expected = publish_all(&api, requests).await;
+    becomes(&api, ME, &expected).await;
+    for (by, size) in [(By::Token, 7), (By::Cursor, 50), (By::Token, 500)] {
+        let mut scroll = Scroll::new(ME, How { by, still: true, ..How::pages(size) });
+        rest(&api, &mut scroll).await;
+        assert_eq!(scroll.entries(), expected, "{by:?}, pages of {size}");
+    }
+}
+
 /// Where the inbox ends need not be where a page ends, a time ends, or the posts of one author end.
 async fn cursors_on_both_sides_of_the_floor_agree(place: Place) {
     let api = place.serve(&SMALL).await;
@@ -247,6 +262,7 @@ on_each_backend!(
     field_f37_one_post_at_a_time_erases_nothing,
     a_smaller_cap_takes_effect_and_loses_nothing,
     field_f12_below_the_inbox_come_the_neighbours,
+    field_f20_a_feed_goes_on_to_the_oldest_post_of_long_timelines,
     cursors_on_both_sides_of_the_floor_agree,
     field_f22_a_dangling_id_is_skipped_and_the_page_refilled,
     field_f22_a_feed_of_dangling_ids_only_is_empty,
