@@ -81,6 +81,15 @@ impl Call {
         self
     }
 
+    /// Declares the key of a new segment of each of some lists, by the numbers of their heads among the keys, from 1: for scripts that
+    /// are likely to ask for one.
+    pub(crate) fn with_new_segments(mut self, heads: &[usize]) -> Self {
+        let segments = heads.iter().filter_map(|&head| Some(Segment::new(head, self.keys.get(head.checked_sub(1)?)?)));
+        let segments: Vec<_> = segments.collect();
+        self.segments.extend(segments);
+        self
+    }
+
     /// The command's name and arguments as they go over the wire. `with_source` sends a script's text instead of its hash.
     pub(crate) fn wire(&self, with_source: bool) -> (&'static str, Vec<Value>) {
         let script = match self.verb {
@@ -126,11 +135,15 @@ impl Call {
         let [head, id] = pair else { return None };
         let (head, id) = (value::number::<usize>(head).ok()?, value::text(id).ok()?);
         let list = self.keys.get(head.checked_sub(1)?)?;
-        if !id.is_empty() {
-            return Some(Segment { head, id: id.to_owned(), key: list.segment(id) });
-        }
-        // The script makes sure that no other segment has this id.
+        let known = || Segment { head, id: id.to_owned(), key: list.segment(id) };
+        Some(if id.is_empty() { Segment::new(head, list) } else { known() })
+    }
+}
+
+impl Segment {
+    /// A new segment. The script makes sure that no other one has its id.
+    fn new(head: usize, list: &Key) -> Self {
         let id = format!("{:x}", rand::random::<u32>());
-        Some(Segment { head, key: list.segment(&id), id: format!("+{id}") })
+        Self { head, key: list.segment(&id), id: format!("+{id}") }
     }
 }

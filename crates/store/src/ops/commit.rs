@@ -4,7 +4,10 @@ use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
 use model::{Edge, Micros, UserId, Version};
 
-use super::{Operation, lists::following_keys};
+use super::{
+    Operation,
+    lists::{MANY_ROWS, following_keys},
+};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long an unfollow supersedes older rows of an import: 7 days, in seconds.
@@ -91,7 +94,11 @@ impl Operation for Follow {
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
         let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
         args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
+        let mut growing = Vec::new();
         for FollowerRows { follower, rows } in &self.followers {
+            if rows.len() >= MANY_ROWS {
+                growing.push(names.len() + 1);
+            }
             names.extend(following_keys(keys, *follower));
             names.extend([keys.left(*follower), keys.feed(*follower)]);
             args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
@@ -100,7 +107,7 @@ impl Operation for Follow {
                 args.extend([Value::Integer(row.followee.get()), Value::Integer(at)]);
             }
         }
-        Ok(Call::script(&script::FOLLOW, SlotGroup::new(names)?, args))
+        Ok(Call::script(&script::FOLLOW, SlotGroup::new(names)?, args).with_new_segments(&growing))
     }
 
     fn answer(&self, answer: Value) -> Result<Committed, StoreError> {

@@ -4,7 +4,11 @@ use fred::types::Value;
 use keyspace::{Keyspace, List, SlotGroup};
 use model::{Edge, Micros, Version};
 
-use super::{Operation, commit::version, lists::list_keys};
+use super::{
+    Operation,
+    commit::version,
+    lists::{MANY_ROWS, list_keys},
+};
 use crate::{StoreError, call::Call, script};
 
 /// How long a removal is remembered against late additions: 1 hour, in seconds.
@@ -43,9 +47,13 @@ impl Operation for Apply {
         let by_followee = self.changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee());
         let mut names = Vec::with_capacity(3 * self.changes.len());
         let mut args = Vec::with_capacity(1 + 5 * self.changes.len());
+        let mut growing = Vec::new();
         args.push(Value::Integer(GONE_KEPT_SECONDS));
         for changes in by_followee {
             let followee = changes[0].0.followee();
+            if changes.len() >= MANY_ROWS {
+                growing.push(names.len() + 1);
+            }
             names.extend(list_keys(keys, List::Followers, followee));
             names.push(keys.gone(followee));
             args.push(Value::Integer(changes.len() as i64));
@@ -62,7 +70,7 @@ impl Operation for Apply {
                 ]);
             }
         }
-        Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args))
+        Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
     }
 
     fn answer(&self, _ok: Value) -> Result<(), StoreError> {

@@ -7,6 +7,9 @@ use model::{Entry, Micros, Order, UserId, Version, Window};
 use super::Operation;
 use crate::{StoreError, call::Call, script, value};
 
+/// With so many rows for one list, its head will probably be full: a script that has the key of a new segment need not ask for it.
+pub(super) const MANY_ROWS: usize = 16;
+
 /// The keys of a list: its head, and its parts.
 pub(super) fn list_keys(keys: &Keyspace, list: List, user: UserId) -> [Key; 2] {
     [keys.list(list, user), keys.list_parts(list, user)]
