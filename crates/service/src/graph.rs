@@ -108,7 +108,8 @@ pub enum OpenError {
     },
     /// The keyspace is of the older format, and instances are running that know only that one.
     #[error(
-        "the keyspace has format {OLDER_FORMAT} and is in use by instances of the version before; stop them all, and wait          until their leases have expired"
+        "the keyspace has format {OLDER_FORMAT} and is in use by instances of the version before; stop \
+         them all, and wait until their leases have expired"
     )]
     OlderInstances,
     /// Redis did not answer.

@@ -1,22 +1,22 @@
-use std::{pin::pin, time::Duration};
+use std::{collections::HashMap, pin::pin, time::Duration};
 
 use futures::{Stream, StreamExt, future::ready, stream::iter};
 use keyspace::{Partition, PartitionCount, by_partition};
 use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
-    Traffic,
-    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
+    StoreError, Traffic,
+    ops::{Apply, Committed, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
 };
 
-use crate::{Graph, ServiceError, settle::settle};
+use crate::{Graph, ServiceError, running::Piece, settle::settle};
 
 /// Rows of one script.
 const MOST_ROWS: usize = 64;
 /// Full scripts that are written together: many, so that the scripts of the second half, whose rows are mixed anew, get
 /// many rows as well.
 const CHUNK: usize = 512;
-/// Chunks that are written side by side, while the next one is read: one in its first half and one in its second. With
-/// more, changes would be pending for longer than the relays of other instances wait.
+/// Chunks that are written side by side: one in its first half, and the others in their second. With more, changes would be pending
+/// for longer than the relays of other instances wait.
 const CHUNKS_IN_FLIGHT: usize = 2;
 /// How long one chunk may take: longer than a failover.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -85,16 +85,26 @@ impl Graph {
                 None => gathering.finish(),
             })
         });
-        let mut written = pin!(
-            chunks
-                .map(|chunk| async move {
-                    let limit = Deadline::after(TIME_LIMIT);
-                    self.import_chunk(chunk, deadline.map_or(limit, |deadline| deadline.min(limit))).await
-                })
-                .buffered(CHUNKS_IN_FLIGHT)
-        );
+        // First halves one after the other: of two rows of one edge the first wins.
+        let graph = self.clone();
+        let committed = chunks.then(move |chunk| {
+            let limit = Deadline::after(TIME_LIMIT);
+            let deadline = deadline.map_or(limit, |deadline| deadline.min(limit));
+            graph.clone().commit_chunk(chunk, deadline)
+        });
+        let graph = self.clone();
+        let applied = committed.map(move |committed| {
+            let graph = graph.clone();
+            async move {
+                let committed = committed?;
+                graph.apply_chunk(committed.changes, committed.applied, committed.deadline).await;
+                Ok(committed.summary)
+            }
+        });
+        let mut written = pin!(applied.buffered(CHUNKS_IN_FLIGHT));
         let mut summary = ImportSummary::default();
         while let Some(chunk) = written.next().await {
+            let chunk: Result<_, ServiceError> = chunk;
             summary.add(chunk?);
         }
         Ok(summary)
@@ -159,12 +169,21 @@ impl Gathering {
     }
 }
 
+/// A chunk whose first half is written.
+struct CommittedChunk {
+    summary: ImportSummary,
+    changes: Vec<(Edge, FollowerChange)>,
+    applied: Vec<(Partition, Version)>,
+    deadline: Deadline,
+    _running: Piece,
+}
+
 impl Graph {
-    async fn import_chunk(&self, chunk: Chunk, deadline: Deadline) -> Result<ImportSummary, ServiceError> {
-        let _running = self.inner.running.begin();
+    async fn commit_chunk(self, chunk: Chunk, deadline: Deadline) -> Result<CommittedChunk, ServiceError> {
+        let running = self.inner.running.begin();
         let Chunk { batches, refused: mut summary } = chunk;
         let (follows, numbers): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| self.commit(batch)).unzip();
-        let committed = self.inner.store.run_all(&follows, Traffic::Bulk, deadline).await;
+        let committed = self.commit_in_order(&follows, deadline).await;
 
         let mut applied = Vec::with_capacity(follows.len());
         let mut changes = Vec::with_capacity(follows.len() * MOST_ROWS);
@@ -191,8 +210,29 @@ impl Graph {
             }
         }
         summary.count_rows();
-        self.apply_imported(changes, applied, deadline).await;
-        Ok(summary)
+        Ok(CommittedChunk { summary, changes, applied, deadline, _running: running })
+    }
+
+    /// Commits batches, those of one partition one after the other: a script that was sent again could be overtaken otherwise.
+    async fn commit_in_order(&self, follows: &[Follow], deadline: Deadline) -> Vec<Result<Committed, StoreError>> {
+        let mut rounds: Vec<Vec<usize>> = Vec::new();
+        let mut batches_before: HashMap<Partition, usize> = HashMap::new();
+        for (number, follow) in follows.iter().enumerate() {
+            let round = batches_before.entry(follow.partition).or_default();
+            if *round == rounds.len() {
+                rounds.push(Vec::new());
+            }
+            rounds[*round].push(number);
+            *round += 1;
+        }
+        let mut committed = Vec::with_capacity(follows.len());
+        for round in rounds {
+            let of_round: Vec<_> = round.iter().map(|&number| follows[number].clone()).collect();
+            let results = self.inner.store.run_all(&of_round, Traffic::Bulk, deadline).await;
+            committed.extend(round.into_iter().zip(results));
+        }
+        committed.sort_unstable_by_key(|(number, _)| *number);
+        committed.into_iter().map(|(_, result)| result).collect()
     }
 
     /// The commit of a batch, with the numbers of its rows.
@@ -217,7 +257,7 @@ impl Graph {
     }
 
     /// The second half of a chunk. What fails stays pending, and the relay finishes it.
-    async fn apply_imported(
+    async fn apply_chunk(
         &self,
         changes: Vec<(Edge, FollowerChange)>,
         applied: Vec<(Partition, Version)>,

@@ -93,21 +93,21 @@ impl Call {
     /// The command's name and arguments as they go over the wire. `with_source` sends a script's text instead of its hash.
     pub(crate) fn wire(&self, with_source: bool) -> (&'static str, Vec<Value>) {
         let script = match self.verb {
-            Verb::Command(name) => return (name, self.args.clone()),
+            Verb::Command(name) => return (name, self.args.iter().map(in_words).collect()),
             Verb::Script(script) => script,
         };
         let (name, text) = if with_source { ("EVAL", script.source) } else { ("EVALSHA", script.sha()) };
         let keys = self.keys.iter().chain(self.segments.iter().map(|segment| &segment.key));
         let mut wire = Vec::with_capacity(3 + self.keys.len() + self.args.len() + 3 * self.segments.len());
         wire.push(Value::Bytes(Bytes::from_static(text.as_bytes())));
-        wire.push(Value::Integer((self.keys.len() + self.segments.len()) as i64));
+        wire.push((self.keys.len() + self.segments.len()).to_string().into());
         wire.extend(keys.map(|key| Value::Bytes(key.bytes().clone())));
-        wire.extend_from_slice(&self.args);
+        wire.extend(self.args.iter().map(in_words));
         for segment in &self.segments {
-            wire.extend([Value::Integer(segment.head as i64), segment.id.as_str().into()]);
+            wire.extend([segment.head.to_string().into(), segment.id.as_str().into()]);
         }
         if script.takes_segments {
-            wire.push(Value::Integer(self.segments.len() as i64));
+            wire.push(self.segments.len().to_string().into());
         }
         (name, wire)
     }
@@ -138,6 +138,12 @@ impl Call {
         let known = || Segment { head, id: id.to_owned(), key: list.segment(id) };
         Some(if id.is_empty() { Segment::new(head, list) } else { known() })
     }
+}
+
+/// An argument without integers: redis-protocol 6.0.0 takes the length of one from its logarithm, and so writes a byte too many after
+/// 999999999999999 and others just below a power of ten, which makes Redis wait for ever.
+fn in_words(argument: &Value) -> Value {
+    if let Value::Integer(number) = argument { number.to_string().into() } else { argument.clone() }
 }
 
 impl Segment {

@@ -191,3 +191,19 @@ fn a_commit_that_fails_half_way_can_be_repeated_and_the_relay_does_no_harm() {
         assert!(world.both_ends(edge(1, 2)).await.is_some());
     });
 }
+
+/// The client library miscounts the digits of some integers.
+#[test]
+fn numbers_just_below_powers_of_ten_are_numbers_like_others() {
+    on_each_backend(async |world| {
+        for number in (1..19).flat_map(|digits| [10_i64.pow(digits) - 1, 10_i64.pow(digits) - 2, 10_i64.pow(digits)]) {
+            let at = micros(number.unsigned_abs().min(10_u64.pow(15) - 1));
+            let edges = [edge(number, 5), edge(6, number)];
+            for edge in edges {
+                let change = world.commit_new(edge, Some(at)).await;
+                world.apply(edge, change).await;
+                assert_eq!(world.both_ends(edge).await, Some(at));
+            }
+        }
+    });
+}

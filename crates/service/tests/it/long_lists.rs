@@ -426,3 +426,21 @@ async fn whole_walk(graph: &Graph, list: List, order: Order, page_size: usize) -
         page_token = page.next_page_token;
     }
 }
+
+/// Also where a batch ends between them, and the list needs a new segment just then.
+#[test]
+fn of_two_rows_of_one_edge_the_first_wins() {
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        let rows = (0..3_000).flat_map(|number| [1_000_u64, 2_000].map(|time| (10 + number, time)));
+        // One row before them, so that a pair lies across two batches.
+        let rows = [(5, 1_000)].into_iter().chain(rows).map(|(followee, time)| {
+            Ok(ImportRow { edge: edge(OWNER, followee), followed_at: Some(micros(time * 1_000_000)) })
+        });
+        let summary = graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
+        assert_eq!((summary.created, summary.existing), (3_001, 3_000));
+        let list = world.whole_list(List::Following, user(OWNER)).await;
+        assert_eq!(list.len(), 3_001);
+        assert!(list.iter().all(|entry| entry.at == micros(1_000_000_000)));
+    });
+}
