@@ -27,14 +27,20 @@ impl Worker {
         let selves = self.random.random_range(0..3);
         let mut expected = ImportEdgesResponse { self_: selves, ..Default::default() };
         let mut created = Vec::new();
+        // Rows that are superseded, and of which a later row makes the edge: if all are sent again, the edge is there before them.
+        let (mut superseded, mut perhaps_existing) = (Vec::new(), 0);
         for (edge, begin) in &rows {
             let twice = created.iter().any(|(made, _)| made == edge);
             match (self.knows(*edge).state, begin) {
                 _ if twice => expected.existing += 1,
                 (State::Present(_), _) => expected.existing += 1,
-                (State::Left, Begin::Past(_)) => expected.superseded += 1,
+                (State::Left, Begin::Past(_)) => {
+                    expected.superseded += 1;
+                    superseded.push(*edge);
+                }
                 (State::Left, Begin::Now | Begin::Future(_)) | (State::Never, _) => {
                     expected.created += 1;
+                    perhaps_existing += superseded.iter().filter(|row| *row == edge).count() as i64;
                     created.push((*edge, *begin));
                 }
             }
@@ -48,6 +54,11 @@ impl Worker {
         });
         let answer = answer.await;
         let denied = expected.created - answer.message.created;
+        let late = expected.superseded - answer.message.superseded;
+        if (1..=perhaps_existing).contains(&late) {
+            expected.superseded -= late;
+            expected.existing += late;
+        }
         let counts = |i: &ImportEdgesResponse| [i.superseded, i.self_, i.invalid, i.over_limit, i.created + i.existing];
         assert_eq!(counts(&answer.message), counts(&expected), "{rows:?}: {answer:?}", answer = answer.message);
         assert!(denied >= 0, "{rows:?}: {:?}, expected {expected:?}", answer.message);
