@@ -104,12 +104,13 @@ impl Place {
         eventually("all changes are settled", async || self.redis.scan(&pattern).await.is_empty().then_some(())).await;
     }
 
-    /// Every key here with a digest of its value, except what servers renew all the time. Nothing was written between two
-    /// equal ones.
+    /// Every key here with a digest of its value, except what servers renew all the time and what they try out at their start.
+    /// Nothing was written between two equal ones.
     pub(crate) async fn snapshot(&self) -> BTreeMap<String, String> {
         self.settled().await;
         let described = self.redis.describe(&format!("{}:*", self.name)).await;
-        let lasting = described.into_iter().filter(|key| !key.key.ends_with(":instances"));
+        let lasting =
+            described.into_iter().filter(|key| !key.key.ends_with(":instances") && !key.key.contains(":trial:"));
         lasting.map(|key| (key.key, key.digest)).collect()
     }
 }
