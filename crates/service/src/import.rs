@@ -1,11 +1,11 @@
 use std::{collections::HashMap, pin::pin, time::Duration};
 
 use futures::{Stream, StreamExt, future::ready, stream::iter};
-use keyspace::{Partition, PartitionCount, by_partition};
+use keyspace::{Batch, Partition, PartitionCount, by_partition};
 use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
-    StoreError, Traffic,
-    ops::{Apply, Committed, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
+    Traffic,
+    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
 };
 
 use crate::{Graph, ServiceError, running::Piece, settle::settle};
@@ -117,7 +117,7 @@ type Numbered = (u64, ImportRow);
 /// Rows that wait for others of their partition, over all of the stream: so every script but the last ones is full.
 struct Gathering {
     open: Vec<Vec<Numbered>>,
-    full: Vec<(Partition, Vec<Numbered>)>,
+    full: Vec<Batch<Numbered>>,
     refused: ImportSummary,
     partitions: PartitionCount,
 }
@@ -125,7 +125,7 @@ struct Gathering {
 /// Rows that are written together.
 struct Chunk {
     /// At most 64 rows each.
-    batches: Vec<(Partition, Vec<Numbered>)>,
+    batches: Vec<Batch<Numbered>>,
     /// Rows that are not to be written.
     refused: ImportSummary,
 }
@@ -149,7 +149,7 @@ impl Gathering {
                 let rows = &mut self.open[usize::from(partition.get())];
                 rows.push((number, row));
                 if rows.len() == MOST_ROWS {
-                    self.full.push((partition, std::mem::take(rows)));
+                    self.full.push(Batch { partition, items: std::mem::take(rows) });
                 }
             }
         }
@@ -164,9 +164,24 @@ impl Gathering {
     fn finish(&mut self) -> Option<Chunk> {
         let mut chunk = self.take_full();
         let open = self.partitions.all().zip(self.open.iter_mut().map(std::mem::take));
-        chunk.batches.extend(open.filter(|(_, rows)| !rows.is_empty()));
+        let open = open.filter(|(_, rows)| !rows.is_empty());
+        chunk.batches.extend(open.map(|(partition, items)| Batch { partition, items }));
         (!chunk.batches.is_empty() || chunk.refused != ImportSummary::default()).then_some(chunk)
     }
+}
+
+/// Batches with the number of their round, by round: of a partition one each, for a script that is sent again could be overtaken by
+/// the partition's next one.
+fn in_rounds(batches: Vec<Batch<Numbered>>) -> Vec<(usize, Batch<Numbered>)> {
+    let mut batches_before: HashMap<Partition, usize> = HashMap::new();
+    let numbered = batches.into_iter().map(|batch| {
+        let before = batches_before.entry(batch.partition).or_default();
+        *before += 1;
+        (*before, batch)
+    });
+    let mut rounds: Vec<_> = numbered.collect();
+    rounds.sort_by_key(|(round, _)| *round);
+    rounds
 }
 
 /// A chunk whose first half is written.
@@ -182,8 +197,14 @@ impl Graph {
     async fn commit_chunk(self, chunk: Chunk, deadline: Deadline) -> Result<CommittedChunk, ServiceError> {
         let running = self.inner.running.begin();
         let Chunk { batches, refused: mut summary } = chunk;
-        let (follows, numbers): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| self.commit(batch)).unzip();
-        let committed = self.commit_in_order(&follows, deadline).await;
+        let rounds = in_rounds(batches).into_iter().map(|(round, batch)| (round, self.commit(batch)));
+        let (rounds, batches): (Vec<_>, Vec<_>) = rounds.unzip();
+        let (follows, numbers): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
+        let mut committed = Vec::with_capacity(follows.len());
+        for round in rounds.chunk_by(|one, next| one == next) {
+            let follows = &follows[committed.len()..committed.len() + round.len()];
+            committed.extend(self.inner.store.run_all(follows, Traffic::Bulk, deadline).await);
+        }
 
         let mut applied = Vec::with_capacity(follows.len());
         let mut changes = Vec::with_capacity(follows.len() * MOST_ROWS);
@@ -213,30 +234,8 @@ impl Graph {
         Ok(CommittedChunk { summary, changes, applied, deadline, _running: running })
     }
 
-    /// Commits batches, those of one partition one after the other: a script that was sent again could be overtaken otherwise.
-    async fn commit_in_order(&self, follows: &[Follow], deadline: Deadline) -> Vec<Result<Committed, StoreError>> {
-        let mut rounds: Vec<Vec<usize>> = Vec::new();
-        let mut batches_before: HashMap<Partition, usize> = HashMap::new();
-        for (number, follow) in follows.iter().enumerate() {
-            let round = batches_before.entry(follow.partition).or_default();
-            if *round == rounds.len() {
-                rounds.push(Vec::new());
-            }
-            rounds[*round].push(number);
-            *round += 1;
-        }
-        let mut committed = Vec::with_capacity(follows.len());
-        for round in rounds {
-            let of_round: Vec<_> = round.iter().map(|&number| follows[number].clone()).collect();
-            let results = self.inner.store.run_all(&of_round, Traffic::Bulk, deadline).await;
-            committed.extend(round.into_iter().zip(results));
-        }
-        committed.sort_unstable_by_key(|(number, _)| *number);
-        committed.into_iter().map(|(_, result)| result).collect()
-    }
-
     /// The commit of a batch, with the numbers of its rows.
-    fn commit(&self, (partition, mut batch): (Partition, Vec<Numbered>)) -> (Follow, Vec<u64>) {
+    fn commit(&self, Batch { partition, items: mut batch }: Batch<Numbered>) -> (Follow, Vec<u64>) {
         batch.sort_by_key(|(_, row)| row.edge.follower());
         let followers = batch.chunk_by(|(_, one), (_, next)| one.edge.follower() == next.edge.follower());
         let followers = followers.map(|rows| FollowerRows {

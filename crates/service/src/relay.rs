@@ -14,7 +14,14 @@ use store::{
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{GraphSettings, fan_out::FanOut, lease::Share, running::Running, settle::settle, times::follow_times};
+use crate::{
+    GraphSettings,
+    fan_out::FanOut,
+    lease::Share,
+    running::{Look, Running},
+    settle::settle,
+    times::follow_times,
+};
 
 /// How long one sweep's calls may take each.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -65,8 +72,9 @@ impl Relay {
         if let Err(error) = share.renew(&self.store, &self.settings, Deadline::after(TIME_LIMIT)).await {
             tracing::warn!(%error, "lease not renewed");
         }
-        let due = self.overdue(share.partitions()).await;
-        let replays = due.into_iter().map(|partition| self.replay_named(partition));
+        let look = self.running.look();
+        let due = self.overdue(share.partitions(), &look).await;
+        let replays = due.into_iter().map(|partition| self.replay_named(partition, &look));
         let mut replays = stream::iter(replays).buffer_unordered(SIDE_BY_SIDE);
         let mut has_more = false;
         while let Some((partition, result)) = replays.next().await {
@@ -82,7 +90,7 @@ impl Relay {
     }
 
     /// The partitions with a change that has been pending for too long. Also tells how far behind the oldest one is.
-    async fn overdue(&self, partitions: &[Partition]) -> Vec<Partition> {
+    async fn overdue(&self, partitions: &[Partition], look: &Look) -> Vec<Partition> {
         let reads: Vec<_> = partitions.iter().copied().map(OldestPending).collect();
         let oldest = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
         let now = Micros::now().get();
@@ -96,17 +104,18 @@ impl Relay {
         let ages: Vec<_> = ages.collect();
         let lag = ages.iter().map(|(_, age)| *age).max().unwrap_or(0);
         metrics::gauge!("socialgraph_relay_lag_seconds").set(lag as f64 / 1e6);
-        ages.into_iter().filter(|(_, age)| *age >= self.min_age()).map(|(partition, _)| partition).collect()
+        let min_age = self.min_age(look);
+        ages.into_iter().filter(|(_, age)| *age >= min_age).map(|(partition, _)| partition).collect()
     }
 
-    async fn replay_named(&self, partition: Partition) -> (Partition, Result<bool, StoreError>) {
-        (partition, self.replay(partition).await)
+    async fn replay_named(&self, partition: Partition, look: &Look) -> (Partition, Result<bool, StoreError>) {
+        (partition, self.replay(partition, look).await)
     }
 
     /// Applies and settles the oldest changes that are due in a partition, and has posts delivered. One batch, so that no
     /// partition keeps the others waiting. Gives whether there may be more.
-    async fn replay(&self, partition: Partition) -> Result<bool, StoreError> {
-        let due = Due { partition, min_age: self.min_age() };
+    async fn replay(&self, partition: Partition, look: &Look) -> Result<bool, StoreError> {
+        let due = Due { partition, min_age: self.min_age(look) };
         let mut entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
         for entry in entries.iter().filter(|entry| entry.changes.is_empty()) {
             tracing::error!(%partition, version = %entry.version, "a pending change is not in the log");
@@ -196,8 +205,8 @@ impl Relay {
     }
 
     /// How old a change is at least, in microseconds, that nobody here is still at work on.
-    fn min_age(&self) -> u64 {
-        self.settings.relay_min_age.max(self.running.longest()).as_micros() as u64
+    fn min_age(&self, look: &Look) -> u64 {
+        self.settings.relay_min_age.max(look.longest()).as_micros() as u64
     }
 }
 

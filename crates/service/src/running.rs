@@ -23,6 +23,21 @@ pub(crate) struct Piece {
     number: u64,
 }
 
+/// A look at pending changes.
+pub(crate) struct Look {
+    running: Running,
+    longest: Duration,
+    since: Instant,
+}
+
+impl Look {
+    /// For how long the oldest piece has been at work since the look began, or was until it ended.
+    pub(crate) fn longest(&self) -> Duration {
+        let of_before = if self.longest.is_zero() { Duration::ZERO } else { self.longest + self.since.elapsed() };
+        of_before.max(self.running.longest())
+    }
+}
+
 impl Running {
     /// A piece of work begins.
     pub(crate) fn begin(&self) -> Piece {
@@ -36,6 +51,11 @@ impl Running {
     /// For how long the oldest piece has been at work; zero if there is none.
     pub(crate) fn longest(&self) -> Duration {
         self.lock().since.first_key_value().map_or(Duration::ZERO, |(_, since)| since.elapsed())
+    }
+
+    /// A look at pending changes begins, in which pieces may end that their changes were still pending for.
+    pub(crate) fn look(&self) -> Look {
+        Look { running: self.clone(), longest: self.longest(), since: Instant::now() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Pieces> {
@@ -65,5 +85,18 @@ mod tests {
         assert!(running.longest() <= begun.elapsed());
         drop(second);
         assert_eq!(running.longest(), Duration::ZERO);
+    }
+    #[test]
+    fn a_look_knows_of_pieces_that_end_meanwhile() {
+        let running = Running::default();
+        assert_eq!(running.look().longest(), Duration::ZERO);
+        let piece = running.begin();
+        let begun = Instant::now();
+        let look = running.look();
+        drop(piece);
+        assert_eq!(running.longest(), Duration::ZERO);
+        let until_now = begun.elapsed();
+        assert!(look.longest() >= until_now);
+        assert_eq!(running.look().longest(), Duration::ZERO);
     }
 }

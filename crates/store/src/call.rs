@@ -106,7 +106,7 @@ impl Call {
         for segment in &self.segments {
             wire.extend([segment.head.to_string().into(), segment.id.as_str().into()]);
         }
-        if script.takes_segments {
+        if script.takes_segments() {
             wire.push(self.segments.len().to_string().into());
         }
         (name, wire)
@@ -116,12 +116,9 @@ impl Call {
     /// written.
     pub(crate) fn take_segments(&mut self, answer: &Value) -> Result<bool, StoreError> {
         let Value::Array(items) = answer else { return Ok(false) };
-        let (Some((first, asked)), Verb::Script(Script { takes_segments: true, .. })) =
-            (items.split_first(), self.verb)
-        else {
-            return Ok(false);
-        };
-        if first.as_bytes() != Some(MORE_SEGMENTS) {
+        let Some((first, asked)) = items.split_first() else { return Ok(false) };
+        let Verb::Script(script) = self.verb else { return Ok(false) };
+        if !script.takes_segments() || first.as_bytes() != Some(MORE_SEGMENTS) {
             return Ok(false);
         }
         for pair in asked.chunks(2) {

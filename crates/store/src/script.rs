@@ -5,20 +5,18 @@ use std::sync::OnceLock;
 pub(crate) struct Script {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
-    /// Whether it works on lists in segments, of which it may ask for more. See `list.lua`.
-    pub(crate) takes_segments: bool,
+    libraries: &'static [&'static str],
     sha: OnceLock<String>,
 }
 
 impl Script {
-    const fn new(name: &'static str, source: &'static str, libraries: &[&str]) -> Self {
-        let mut takes_segments = false;
-        let mut at = 0;
-        while at < libraries.len() {
-            takes_segments |= matches!(libraries[at].as_bytes(), b"list");
-            at += 1;
-        }
-        Self { name, source, takes_segments, sha: OnceLock::new() }
+    const fn new(name: &'static str, source: &'static str, libraries: &'static [&'static str]) -> Self {
+        Self { name, source, libraries, sha: OnceLock::new() }
+    }
+
+    /// Whether it works on lists in segments, of which it may ask for more. See `list.lua`.
+    pub(crate) fn takes_segments(&self) -> bool {
+        self.libraries.contains(&"list")
     }
 
     /// What Redis knows the script by.

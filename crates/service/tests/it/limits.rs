@@ -18,6 +18,7 @@ async fn assert_limits(world: &World, limits: CompactLimits) {
         let inspect = async || graph.inspect_user(user(id), Deadline::after(LIMIT)).await.unwrap().limits;
         world.wait_until(async || inspect().await == limits).await;
     }
+    assert_eq!(world.keys_like("trial:*").await, [""; 0]);
 }
 
 #[test]

@@ -210,6 +210,17 @@ impl World {
         names.map(|(member, id)| (member.to_owned(), head.segment(id))).collect()
     }
 
+    /// The keys here whose names match a pattern after the hash tag.
+    pub(crate) async fn keys_like(&self, pattern: &str) -> Vec<String> {
+        let pattern = format!("{}{pattern}", self.store.keys().pattern());
+        let mut keys = Vec::new();
+        for node in 0..self.servers.nodes().len() {
+            let found = self.servers.cli(node, &["--scan", "--pattern", &pattern]).await.unwrap();
+            keys.extend(found.lines().filter(|key| !key.is_empty()).map(str::to_owned));
+        }
+        keys
+    }
+
     /// Sends Redis a command on a key, past the store.
     pub(crate) async fn redis(&self, command: &str, key: &Key, arguments: &[&str]) -> String {
         let name = key.to_string();

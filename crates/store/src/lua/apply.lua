@@ -13,14 +13,7 @@
 local MOST_SEARCHED = 128
 
 local kept = tonumber(ARGV[1])
--- Mostly there are no tombstones, and no list is long: one look at all followees instead of one for each change.
-local function any_has(offset)
-  if #KEYS == 3 then return true end
-  local keys = {}
-  for key = 1 + offset, #KEYS, 3 do keys[#keys + 1] = KEYS[key] end
-  return redis.call('EXISTS', unpack(keys)) > 0
-end
-local any_is_long, any_is_gone = any_has(1), any_has(2)
+local any_is_long, any_is_gone = any_exists(2, 3), any_exists(3, 3)
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
 local function sum_up(list, gone, first, changes)

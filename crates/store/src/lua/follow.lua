@@ -18,14 +18,7 @@ local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 
--- Mostly nobody has left anybody, and no list is long: one look at all followers instead of one for each.
-local function any_has(offset)
-  if #KEYS == 8 then return true end
-  local keys = {}
-  for key = 4 + offset, #KEYS, 5 do keys[#keys + 1] = KEYS[key] end
-  return redis.call('EXISTS', unpack(keys)) > 0
-end
-local any_is_long, any_has_left, any_has_feed = any_has(1), any_has(3), any_has(4)
+local any_is_long, any_has_left, any_has_feed = any_exists(5, 5), any_exists(7, 5), any_exists(8, 5)
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first

@@ -34,6 +34,15 @@ local function need(list, id)
   needs[#needs + 1] = id
 end
 
+-- Whether any of every so many keys exists, from a number on. Mostly none does: one look instead of one for each. Of a single one it is
+-- not asked, for it is looked at anyway.
+local function any_exists(first, step)
+  if first + step > #KEYS then return true end
+  local keys = {}
+  for key = first, #KEYS, step do keys[#keys + 1] = KEYS[key] end
+  return redis.call('EXISTS', unpack(keys)) > 0
+end
+
 -- The list whose head is the key of that number, and whose `parts` the next one is. Whether it is long may be known.
 local function open_list(index, is_long)
   if is_long == nil then is_long = redis.call('EXISTS', KEYS[index + 1]) == 1 end

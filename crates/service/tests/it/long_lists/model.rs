@@ -1,29 +1,24 @@
-//! Long lists, against plain sorted ones.
+//! A list as it should be.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use futures::{future::join_all, stream};
-use keyspace::{Key, List};
-use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
+use ::model::{Edge, Entry, Micros, Order, UserId, Version, Window};
+use keyspace::List;
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
-use socialgraph_service::{Graph, ImportRow, ListQuery};
 use store::ops::{
-    Apply, Count, Follow, FollowRow, FollowerChange, FollowerRows, Inspect, Inspected, Probe, Probed, Range,
-    RowOutcome, Unfollow,
+    Apply, Count, Follow, FollowRow, FollowerChange, FollowerRows, Probe, Probed, Range, RowOutcome, Unfollow,
 };
 
-use crate::support::{LIMIT, World, edge, micros, on_each_backend, user};
+use super::{OWNER, parts::check_parts};
+use crate::support::{World, micros, user};
 
-const OWNER: i64 = 1;
+/// How many entries make a list long, besides those that are there twice.
+const GROWTH: usize = 960;
 
 /// What a list should have.
-struct Model {
+pub(super) struct Model {
     list: List,
-    entries: BTreeMap<UserId, Micros>,
+    pub(super) entries: BTreeMap<UserId, Micros>,
     /// Scores that were removed: no edge gets one of them again.
     removed: BTreeMap<UserId, Micros>,
     random: StdRng,
@@ -33,7 +28,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(list: List, times: u64, seed: u64) -> Self {
+    pub(super) fn new(list: List, times: u64, seed: u64) -> Self {
         Self {
             list,
             entries: BTreeMap::new(),
@@ -64,7 +59,7 @@ impl Model {
     }
 
     /// Adds and removes up to 64 entries.
-    async fn step(&mut self, world: &World) {
+    pub(super) async fn step(&mut self, world: &World) {
         match self.list {
             List::Following => self.follow_or_unfollow(world).await,
             List::Followers => self.apply(world).await,
@@ -86,12 +81,16 @@ impl Model {
             return;
         }
         let number = self.random.random_range(1..=64);
-        let rows: Vec<_> = (0..number)
+        let rows = (0..number)
             .map(|_| {
                 let followee = self.somebody();
                 FollowRow { followee, followed_at: self.random.random_bool(0.7).then(|| self.time()) }
             })
             .collect();
+        self.follow(world, rows).await;
+    }
+
+    async fn follow(&mut self, world: &World, rows: Vec<FollowRow>) {
         let follow = Follow {
             partition: world.store.keys().partition(user(OWNER)),
             followers: vec![FollowerRows { follower: user(OWNER), rows: rows.clone() }],
@@ -155,7 +154,7 @@ impl Model {
     }
 
     /// What is read is what a sorted list has, from any place, both ways.
-    async fn check(&mut self, world: &World) {
+    pub(super) async fn check(&mut self, world: &World) {
         let counts = world.run(Count(user(OWNER))).await;
         let count = if self.list == List::Following { counts.following } else { counts.followers };
         assert_eq!(count, self.entries.len() as u64);
@@ -218,83 +217,38 @@ impl Model {
         }
         assert!(untold == 0 || number > 1);
     }
-}
 
-/// Every part is compact and has its place, and nothing else is left. Gives how many parts there are but the head.
-async fn check_parts(world: &World, list: List, owner: UserId, entries: usize) -> usize {
-    let keys = world.store.keys();
-    let (head, parts) = (keys.list(list, owner), keys.list_parts(list, owner));
-    let rows = world.redis("ZRANGE", &parts, &["0", "-1", "WITHSCORES"]).await;
-    let rows: Vec<_> = rows.lines().collect();
-    let (mut sealed, mut before) = (0, None);
-    for (row, (member, segment)) in rows.chunks(2).skip(1).zip(world.segments(&head, &parts).await) {
-        let entries = part(world, &segment).await;
-        assert!(!entries.is_empty(), "{segment}");
-        let bound = entry_of(&member, row[1]);
-        assert!(*entries.last().unwrap() <= bound && before.is_none_or(|before| before < entries[0]), "{segment}");
-        before = Some(bound);
-        sealed += entries.len();
-    }
-    let newest = part(world, &head).await;
-    assert!(newest.first().is_none_or(|first| before.is_none_or(|before| before < *first)));
-    assert_eq!(newest.len() + sealed, entries);
-    assert_eq!(rows.get(1).map_or(0, |counter| -counter.parse::<i64>().unwrap()), sealed as i64);
-    if list == List::Following {
-        assert_eq!(world.redis("SCARD", &keys.following_ids(owner), &[]).await, sealed.to_string());
-    }
-    assert_ne!(rows.len(), 2, "a directory of nothing");
-    rows.len() / 2
-}
-
-async fn part(world: &World, key: &Key) -> Vec<Entry> {
-    let encoding = world.run(Inspect::Encoding(key.clone())).await;
-    if encoding == Inspected::Missing {
-        return Vec::new();
-    }
-    assert_eq!(encoding, Inspected::Encoding("listpack".to_owned()), "{key}");
-    let rows = world.redis("ZRANGE", key, &["0", "-1", "WITHSCORES"]).await;
-    let rows: Vec<_> = rows.lines().collect();
-    rows.chunks(2).map(|row| entry_of(row[0], row[1])).collect()
-}
-
-fn entry_of(member: &str, score: &str) -> Entry {
-    Entry { at: micros(score.parse().unwrap()), user: user(member.parse().unwrap()) }
-}
-
-fn seed() -> u64 {
-    let seed = env::var("SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
-    println!("SEED={seed}");
-    seed
-}
-
-#[test]
-fn a_long_list_is_a_sorted_list() {
-    let seed = seed();
-    on_each_backend(async |world| {
-        for list in [List::Following, List::Followers] {
-            for times in [1, 5, 10_000_000] {
-                let mut model = Model::new(list, times, seed);
-                for key in [List::Following, List::Followers].map(|list| world.store.keys().list(list, user(OWNER))) {
-                    assert_eq!(world.redis("EXISTS", &key, &[]).await, "0");
+    /// Adds entries that are newer than all others, so that the list is long.
+    pub(super) async fn grow(&mut self, world: &World) {
+        for _ in 0..GROWTH / 64 {
+            match self.list {
+                List::Following => {
+                    let rows = (0..64).map(|_| FollowRow { followee: self.somebody(), followed_at: None }).collect();
+                    self.follow(world, rows).await;
                 }
-                let mut most_parts = 0;
-                for number in 0..50 {
-                    model.step(world).await;
-                    model.check(world).await;
-                    if number % 25 == 24 {
-                        most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
-                    }
+                List::Followers => {
+                    let changes: Vec<_> = (0..64).filter_map(|_| self.newest_follower()).collect();
+                    world.run(Apply { changes }).await;
                 }
-                assert!(most_parts > 2, "{most_parts}");
-                model.empty(world).await;
             }
         }
-    });
-}
+    }
 
-impl Model {
+    /// A follower who was never there, since a time later than all others'.
+    fn newest_follower(&mut self) -> Option<(Edge, FollowerChange)> {
+        let follower = self.somebody();
+        self.version += 1;
+        let followed_at = micros(1_600_000_000_000_000 + self.times + (self.version - 1_700_000_000_000_000));
+        let is_new = !self.entries.contains_key(&follower) && !self.removed.contains_key(&follower);
+        is_new.then(|| {
+            self.entries.insert(follower, followed_at);
+            let change = FollowerChange::Present { followed_at, version: Version(self.version) };
+            (Edge::new(follower, user(OWNER)).unwrap(), change)
+        })
+    }
+
     /// Removes all there is, one by one, in any order.
-    async fn empty(&mut self, world: &World) {
+    pub(super) async fn empty(&mut self, world: &World) {
         while let Some(other) = self.anybody_listed() {
             let at = self.entries.remove(&other).unwrap();
             match self.list {
@@ -326,121 +280,4 @@ impl Model {
             world.redis("DEL", &key, &[]).await;
         }
     }
-}
-
-/// A half edge in a long list goes with the unfollow of nothing, as in a short one.
-#[test]
-fn field_g11_a_half_edge_in_a_segment_is_removed() {
-    on_each_backend(async |world| {
-        let at = |follower: i64| micros(1_600_000_000_000_000 + follower as u64);
-        let changes: Vec<_> = (2..502)
-            .map(|follower| {
-                (edge(follower, OWNER), FollowerChange::Present { followed_at: at(follower), version: Version(5) })
-            })
-            .collect();
-        for changes in changes.chunks(64) {
-            world.run(Apply { changes: changes.to_vec() }).await;
-        }
-        for follower in [3, 250, 501] {
-            let change = world.commit_unfollow(edge(follower, OWNER)).await;
-            let FollowerChange::Absent { removed: None, .. } = change else { panic!("{change:?}") };
-            assert!(world.list(List::Followers, user(OWNER)).await.iter().any(|entry| entry.user == user(follower)));
-            world.apply(edge(follower, OWNER), change).await;
-            assert!(world.list(List::Followers, user(OWNER)).await.iter().all(|entry| entry.user != user(follower)));
-        }
-        assert_eq!(world.list(List::Followers, user(OWNER)).await.len(), 497);
-    });
-}
-
-/// Writers of one list, and readers of all its pages: nobody is met twice or missed who is there all along.
-#[test]
-fn many_write_one_list_while_others_page_through_it() {
-    const STEADY: i64 = 300;
-    const WRITERS: i64 = 16;
-    const EACH: i64 = 40;
-    on_each_backend(async |world| {
-        let graph = world.graph().await;
-        let deadline = || Deadline::after(LIMIT);
-        for list in [List::Following, List::Followers] {
-            let edge = |other| match list {
-                List::Following => edge(OWNER, other),
-                List::Followers => edge(other, OWNER),
-            };
-            // Their times are spread over those of the others.
-            let steady: Vec<_> = (0..STEADY).map(|number| 10 + number).collect();
-            let rows = steady.iter().map(|&other| {
-                let followed_at = (other % 3 == 0).then(|| micros(1_600_000_000_000_000 + other as u64));
-                Ok(ImportRow { edge: edge(other), followed_at })
-            });
-            graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
-            let writers = join_all((0..WRITERS).map(|writer| {
-                let graph = graph.clone();
-                async move {
-                    let others = (0..EACH).map(|number| 1_000 + writer * EACH + number);
-                    for other in others.clone() {
-                        assert!(graph.follow(edge(other), String::new(), deadline()).await.unwrap().created);
-                    }
-                    for other in others.step_by(2) {
-                        assert!(graph.unfollow(edge(other), deadline()).await.unwrap().removed);
-                    }
-                }
-            }));
-            let done = AtomicBool::new(false);
-            let readers = join_all([Order::NewestFirst, Order::OldestFirst].map(|order| {
-                let (graph, done, steady) = (&graph, &done, &steady);
-                async move {
-                    let mut walks = 0;
-                    while !done.load(Ordering::Relaxed) || walks == 0 {
-                        let mut met = whole_walk(graph, list, order, 1 + 37 * (walks % 9)).await;
-                        assert!(met.is_sorted_by(|one, next| order.is_after(*next, *one)));
-                        met.retain(|entry| entry.user.get() < 1_000);
-                        let mut met: Vec<_> = met.iter().map(|entry| entry.user.get()).collect();
-                        met.sort_unstable();
-                        assert_eq!(met, *steady);
-                        walks += 1;
-                    }
-                }
-            }));
-            let writers = async {
-                writers.await;
-                done.store(true, Ordering::Relaxed);
-            };
-            futures::join!(writers, readers);
-            let left = (STEADY + WRITERS * EACH / 2) as usize;
-            world.wait_until(async || world.pending(user(OWNER)).await == 0).await;
-            assert_eq!(world.whole_list(list, user(OWNER)).await.len(), left);
-            assert!(check_parts(world, list, user(OWNER), left).await > 3);
-        }
-    });
-}
-
-async fn whole_walk(graph: &Graph, list: List, order: Order, page_size: usize) -> Vec<Entry> {
-    let (mut all, mut page_token) = (Vec::new(), String::new());
-    loop {
-        let query = ListQuery { list, user: user(OWNER), order, window: Window::ALL, page_size, page_token };
-        let page = graph.list(query, Deadline::after(LIMIT)).await.unwrap();
-        all.extend(page.entries);
-        if page.next_page_token.is_empty() {
-            return all;
-        }
-        page_token = page.next_page_token;
-    }
-}
-
-/// Also where a batch ends between them, and the list needs a new segment just then.
-#[test]
-fn of_two_rows_of_one_edge_the_first_wins() {
-    on_each_backend(async |world| {
-        let graph = world.graph().await;
-        let rows = (0..3_000).flat_map(|number| [1_000_u64, 2_000].map(|time| (10 + number, time)));
-        // One row before them, so that a pair lies across two batches.
-        let rows = [(5, 1_000)].into_iter().chain(rows).map(|(followee, time)| {
-            Ok(ImportRow { edge: edge(OWNER, followee), followed_at: Some(micros(time * 1_000_000)) })
-        });
-        let summary = graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
-        assert_eq!((summary.created, summary.existing), (3_001, 3_000));
-        let list = world.whole_list(List::Following, user(OWNER)).await;
-        assert_eq!(list.len(), 3_001);
-        assert!(list.iter().all(|entry| entry.at == micros(1_000_000_000)));
-    });
 }
