@@ -266,11 +266,7 @@ impl Graph {
         let keys = store.keys();
         let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
         let batches = by_partition(keys.partitions(), changes, MOST_ROWS, home);
-        let applies = batches.into_iter().map(|mut batch| {
-            batch.items.sort_unstable_by_key(|(edge, _)| edge.followee());
-            Apply { changes: batch.items }
-        });
-        let applies: Vec<_> = applies.collect();
+        let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
         let results = store.run_all(&applies, Traffic::Bulk, deadline).await;
         match results.into_iter().find_map(Result::err) {
             None => settle(store, applied.into_iter()).await,

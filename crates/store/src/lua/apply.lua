@@ -1,6 +1,6 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t>, followers:<t>:parts and gone:<t> of each followee t.
+-- Keys:       followers:<t>, followers:<t>:parts and gone:<t> of each followee t, each followee once.
 -- Arguments:  for how many seconds `gone` is kept; then for each followee, in the order of the keys: the number n of its
 --             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
 --             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).

@@ -17,7 +17,7 @@ const GONE_KEPT_SECONDS: i64 = 3600;
 /// Makes lists of followers follow committed changes. See `apply.lua`.
 #[derive(Clone, Debug)]
 pub struct Apply {
-    /// 1 to 64 changes; the followees of all are in one partition. Those of one followee cost less next to each other.
+    /// 1 to 64 changes, in any order; the followees of all are in one partition.
     pub changes: Vec<(Edge, FollowerChange)>,
 }
 
@@ -44,7 +44,9 @@ impl Operation for Apply {
     type Output = ();
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let by_followee = self.changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee());
+        let mut changes: Vec<_> = self.changes.iter().collect();
+        changes.sort_by_key(|(edge, _)| edge.followee());
+        let by_followee = changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee());
         let mut names = Vec::with_capacity(3 * self.changes.len());
         let mut args = Vec::with_capacity(1 + 5 * self.changes.len());
         let mut growing = Vec::new();
@@ -57,7 +59,7 @@ impl Operation for Apply {
             names.extend(list_keys(keys, List::Followers, followee));
             names.push(keys.gone(followee));
             args.push(Value::Integer(changes.len() as i64));
-            for (edge, change) in changes {
+            for &(edge, change) in changes {
                 let (kind, at, change_version) = match *change {
                     FollowerChange::Present { followed_at, version } => ("+", followed_at.get(), version),
                     FollowerChange::Absent { removed, version } => ("-", removed.map_or(0, Micros::get), version),

@@ -11,6 +11,7 @@ use std::{
 use ::model::{Deadline, Entry, Order, Version, Window};
 use futures::{future::join_all, stream};
 use keyspace::List;
+use rand::{Rng, SeedableRng, rngs::StdRng};
 use socialgraph_service::{Graph, ImportRow, ListQuery};
 use store::ops::{Apply, FollowerChange};
 
@@ -74,6 +75,48 @@ fn field_g11_a_half_edge_in_a_segment_is_removed() {
             assert!(world.list(List::Followers, user(OWNER)).await.iter().all(|entry| entry.user != user(follower)));
         }
         assert_eq!(world.list(List::Followers, user(OWNER)).await.len(), 497);
+    });
+}
+
+/// The relay applies changes as the log has them.
+#[test]
+fn changes_of_several_followees_come_in_any_order() {
+    const EACH: i64 = 1_000;
+    on_each_backend(async |world| {
+        let mut random = StdRng::seed_from_u64(seed());
+        let home = |followee| world.store.keys().partition(user(followee));
+        let other = (OWNER + 1..).find(|&other| home(other) == home(OWNER)).unwrap();
+        let change_of = |follower: i64, version, is_left: bool| {
+            let followed_at = micros(1_600_000_000_000_000 + follower as u64);
+            match is_left {
+                true => FollowerChange::Absent { removed: Some(followed_at), version },
+                false => FollowerChange::Present { followed_at, version },
+            }
+        };
+        // Every third leaves again, a few changes later: mostly within the same script.
+        let mut changes = Vec::new();
+        for follower in 0..EACH {
+            for followee in [OWNER, other] {
+                let edge = edge(10_000_000 + follower, followee);
+                changes.push((2 * follower, edge, change_of(follower, Version(5), false)));
+                if follower % 3 == 0 {
+                    let later = 2 * follower + random.random_range(1..10);
+                    changes.push((later, edge, change_of(follower, Version(6), true)));
+                }
+            }
+        }
+        changes.sort_by_key(|(place, ..)| *place);
+        for changes in changes.chunks(64) {
+            world.run(Apply { changes: changes.iter().map(|&(_, edge, change)| (edge, change)).collect() }).await;
+        }
+        let wanted: Vec<_> =
+            (0..EACH).filter(|follower| follower % 3 != 0).map(|follower| user(10_000_000 + follower)).collect();
+        for followee in [OWNER, other].map(user) {
+            let listed: Vec<_> =
+                world.whole_list(List::Followers, followee).await.iter().map(|entry| entry.user).collect();
+            assert_eq!(listed, wanted);
+            assert!(check_parts(world, List::Followers, followee, wanted.len()).await > 4);
+        }
     });
 }
 
