@@ -1,6 +1,8 @@
+use std::fmt;
+
 use model::UserId;
 
-use crate::{Keyspace, List};
+use crate::{Keyspace, List, Partition, PartitionCount, partition::mix64};
 
 /// A list in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,6 +11,34 @@ pub enum Chain {
     Follows(List, UserId),
     /// The posts of an author.
     Posts(UserId),
+}
+
+/// A stretch of a list of followers that lies in a partition of its own, by the number that chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Shard(u32);
+
+impl Shard {
+    /// What the number of a list's first shard is counted from, so that lists begin in different partitions. Each shard is the
+    /// golden ratio's fraction of all numbers after the one before: any number of them is spread evenly.
+    pub fn origin(user: UserId) -> u32 {
+        mix64(user.get().cast_unsigned()) as u32
+    }
+
+    /// Reads what [`Display`](fmt::Display) wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        u32::from_str_radix(text.strip_prefix('*')?, 16).ok().map(Self)
+    }
+
+    /// Where it lies.
+    pub fn partition(self, partitions: PartitionCount) -> Partition {
+        partitions.share(self.0)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "*{:x}", self.0)
+    }
 }
 
 impl Keyspace {
@@ -34,7 +64,33 @@ impl Keyspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PartitionCount;
+
+    #[test]
+    fn shards_are_read_as_they_are_written() {
+        for shard in [Shard(0), Shard(0x5a), Shard(u32::MAX)] {
+            assert_eq!(Shard::parse(&shard.to_string()), Some(shard));
+        }
+        for wrong in ["", "*", "5a", "*100000000", "*g", "* 5a"] {
+            assert_eq!(Shard::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shards_are_spread_evenly() {
+        for count in [64, 1024, 4096] {
+            let count = PartitionCount::new(count).unwrap();
+            let origin = Shard::origin(UserId::new(42).unwrap());
+            for (shards, nodes) in [(9, 3_usize), (30, 3), (100, 8)] {
+                let mut of_node = vec![0_usize; nodes];
+                for number in 1..=shards {
+                    let shard = Shard(origin.wrapping_add(2_654_435_769_u32.wrapping_mul(number)));
+                    of_node[usize::from(shard.partition(count).get()) * nodes / usize::from(count.get())] += 1;
+                }
+                let mean = shards as usize / nodes;
+                assert!(of_node.iter().all(|shards| (mean - 1..=mean + 2).contains(shards)), "{of_node:?}");
+            }
+        }
+    }
 
     #[test]
     fn heads_of_lists_are_known() {
@@ -47,6 +103,7 @@ mod tests {
             (keys.following_ids(user), None),
             (keys.list_parts(List::Followers, user), None),
             (keys.followers(user).segment("1z141z3"), None),
+            (keys.shards(user), None),
             (keys.inbox(user), None),
             (keys.format(), None),
         ] {

@@ -5,6 +5,7 @@ use model::{PostId, UserId};
 use thiserror::Error;
 
 use crate::{
+    chain::Shard,
     partition::{Partition, PartitionCount, Tag},
     slot::Slot,
 };
@@ -189,6 +190,34 @@ impl Keyspace {
         }
     }
 
+    /// HASH: shard of a list of followers -> how many segments were moved into it, by how many entries changes made it longer
+    /// since, and the revision that tells so; and who moves segments.
+    pub fn shards(&self, user: UserId) -> Key {
+        let mut key = self.unfinished("followers", user);
+        key.0.push_str(":shards");
+        key.finish()
+    }
+
+    /// ZSET, the head of a shard of a list of followers. Always empty: what there is lies in segments.
+    pub fn shard(&self, user: UserId, shard: Shard) -> Key {
+        self.unfinished_shard(user, shard).finish()
+    }
+
+    /// The parts of a shard: see [`Keyspace::list_parts`].
+    pub fn shard_parts(&self, user: UserId, shard: Shard) -> Key {
+        self.of_shard(user, shard, "parts")
+    }
+
+    /// ZSET: former follower -> version of the removal. Kept for 1 hour.
+    pub fn shard_gone(&self, user: UserId, shard: Shard) -> Key {
+        self.of_shard(user, shard, "gone")
+    }
+
+    /// HASH: by how many entries changes made a shard longer, how often, and who last moved a segment into it.
+    pub fn shard_facts(&self, user: UserId, shard: Shard) -> Key {
+        self.of_shard(user, shard, "facts")
+    }
+
     /// What all keys begin with.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -256,6 +285,18 @@ impl Keyspace {
         key
     }
 
+    fn unfinished_shard(&self, user: UserId, shard: Shard) -> UnfinishedKey {
+        let mut key = self.of_tag("shard", self.tag(shard.partition(self.count)));
+        let _infallible = write!(key.0, ":{user}:{shard}");
+        key
+    }
+
+    fn of_shard(&self, user: UserId, shard: Shard, what: &str) -> Key {
+        let mut key = self.unfinished_shard(user, shard);
+        let _infallible = write!(key.0, ":{what}");
+        key.finish()
+    }
+
     fn of_partition(&self, kind: &str, partition: Partition) -> Key {
         self.of_tag(kind, self.tag(partition)).finish()
     }
@@ -294,6 +335,7 @@ mod tests {
         let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
         let user = UserId::new(42).unwrap();
         let partition = keys.partition(user);
+        let shard = Shard::parse("*88800000").unwrap();
         let names = [
             keys.following(user),
             keys.list_parts(List::Following, user),
@@ -303,6 +345,11 @@ mod tests {
             keys.followers(user),
             keys.list_parts(List::Followers, user),
             keys.gone(user),
+            keys.shards(user),
+            keys.shard(user, shard),
+            keys.shard_parts(user, shard),
+            keys.shard_gone(user, shard),
+            keys.shard_facts(user, shard),
             keys.posts(user),
             keys.posts_parts(user),
             keys.post(user, PostId::new(7).unwrap()),
@@ -327,6 +374,11 @@ mod tests {
             "sg:{0x1}:followers:42",
             "sg:{0x1}:followers:42:parts",
             "sg:{0x1}:gone:42",
+            "sg:{0x1}:followers:42:shards",
+            "sg:{0x1}:shard:42:*88800000",
+            "sg:{0x1}:shard:42:*88800000:parts",
+            "sg:{0x1}:shard:42:*88800000:gone",
+            "sg:{0x1}:shard:42:*88800000:facts",
             "sg:{0x1}:posts:42",
             "sg:{0x1}:posts:42:parts",
             "sg:{0x1}:post:42:7",

@@ -10,7 +10,7 @@ mod partition;
 mod plan;
 mod slot;
 
-pub use chain::Chain;
+pub use chain::{Chain, Shard};
 pub use group::{CrossSlot, SlotGroup};
 pub use key::{InvalidName, Key, Keyspace, List};
 pub use partition::{InvalidPartitionCount, Partition, PartitionCount};

@@ -36,6 +36,11 @@ impl PartitionCount {
         Partition((mix64(user.get().cast_unsigned()) % u64::from(self.0)) as u16)
     }
 
+    /// The partition that a number falls into if all 32-bit numbers are divided evenly, in order.
+    pub(crate) const fn share(self, number: u32) -> Partition {
+        Partition(((number as u64 * self.0 as u64) >> 32) as u16)
+    }
+
     /// All partitions.
     pub fn all(self) -> impl ExactSizeIterator<Item = Partition> {
         (0..self.0).map(Partition)
@@ -95,7 +100,7 @@ fn three_characters() -> impl Iterator<Item = [u8; 3]> {
 }
 
 /// The finalizer of SplitMix64: consecutive ids land in unrelated partitions.
-fn mix64(number: u64) -> u64 {
+pub(crate) fn mix64(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

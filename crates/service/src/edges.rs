@@ -6,7 +6,7 @@ use keyspace::Partition;
 use model::{Deadline, Edge, InvalidToken, Micros, UserId, Version};
 use store::{
     StoreError, Traffic,
-    ops::{Apply, Clock, Follow, FollowerChange, Probe, RowOutcome, Unfollow},
+    ops::{Clock, Follow, FollowerChange, Probe, RowOutcome, Unfollow},
 };
 
 use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
@@ -175,8 +175,7 @@ impl Inner {
 
     async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<(), StoreError> {
         let wait = APPLY_WAIT.min(deadline.remaining() / 2);
-        let apply = Apply { changes: vec![(edge, change)] };
-        let applied = self.store.run(&apply, Traffic::Interactive, Deadline::after(wait)).await;
+        let applied = self.followers.apply(vec![(edge, change)], Traffic::Interactive, Deadline::after(wait)).await;
         if let Err(error) = &applied {
             tracing::debug!(%error, "second half left to the relay");
         }

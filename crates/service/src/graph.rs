@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    convert, fan_out::FanOut, feed::Builder, limits::Limits, purge::Purger, relay::Relay, running::Running,
-    settle::Settler, versions::SeenVersions,
+    convert, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger, relay::Relay,
+    running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
 };
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
@@ -32,6 +32,7 @@ pub(crate) struct Inner {
     pub(crate) settings: GraphSettings,
     pub(crate) tokens: TokenKey,
     pub(crate) seen: SeenVersions,
+    pub(crate) followers: Followers,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
     pub(crate) tasks: Tasks,
@@ -150,7 +151,8 @@ impl Graph {
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
-        Relay::start(store.clone(), settings.clone(), running.clone(), fan_out.clone(), tasks);
+        let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks));
+        Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
         let inner = Inner {
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
@@ -162,6 +164,7 @@ impl Graph {
             limits: Limits::find(store.clone(), tasks),
             store,
             settings,
+            followers,
             settler,
             running,
             fan_out,

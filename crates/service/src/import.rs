@@ -1,11 +1,11 @@
 use std::{collections::HashMap, pin::pin, time::Duration};
 
 use futures::{Stream, StreamExt, future::ready, stream::iter};
-use keyspace::{Batch, Partition, PartitionCount, by_partition};
+use keyspace::{Batch, Partition, PartitionCount};
 use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
     Traffic,
-    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
+    ops::{Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
 };
 
 use crate::{Graph, ServiceError, running::Piece, settle::settle};
@@ -262,15 +262,9 @@ impl Graph {
         applied: Vec<(Partition, Version)>,
         deadline: Deadline,
     ) {
-        let store = &self.inner.store;
-        let keys = store.keys();
-        let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
-        let batches = by_partition(keys.partitions(), changes, MOST_ROWS, home);
-        let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
-        let results = store.run_all(&applies, Traffic::Bulk, deadline).await;
-        match results.into_iter().find_map(Result::err) {
-            None => settle(store, applied.into_iter()).await,
-            Some(error) => tracing::warn!(%error, "second half of imported rows left to the relay"),
+        match self.inner.followers.apply(changes, Traffic::Bulk, deadline).await {
+            Ok(()) => settle(&self.inner.store, applied.into_iter()).await,
+            Err(error) => tracing::warn!(%error, "second half of imported rows left to the relay"),
         }
     }
 }

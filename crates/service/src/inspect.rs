@@ -2,7 +2,7 @@ use keyspace::{Key, List};
 use model::{Deadline, UserId};
 use store::{
     Traffic,
-    ops::{Inspect, Inspected, NewestSegments, inbox_segments},
+    ops::{Inspect, Inspected, NewestParts, Part, inbox_segments},
 };
 
 use crate::{CompactLimits, Graph, ServiceError};
@@ -39,8 +39,8 @@ pub struct InspectedKey {
     pub entries: Option<u64>,
 }
 
-/// Segments of a list that are named.
-const MOST_SEGMENTS: u32 = 32;
+/// Segments and shards of a list that are named.
+const MOST_PARTS: u32 = 32;
 
 /// What kind of value a key has.
 enum Kind {
@@ -50,6 +50,8 @@ enum Kind {
     Segment,
     /// A set of members.
     Members,
+    /// Facts that only very long lists have.
+    Shards,
     Stream,
     Text,
 }
@@ -65,9 +67,14 @@ impl Graph {
             (keys.followers(user), keys.list_parts(List::Followers, user)),
             (keys.posts(user), keys.posts_parts(user)),
         ];
-        let parts = lists.clone().map(|(head, parts)| NewestSegments { head, parts, limit: MOST_SEGMENTS });
-        let segments = store.run_all(&parts, Traffic::Interactive, deadline).await;
-        let mut segments = segments.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let parts = lists.clone().map(|(head, parts)| NewestParts { head, parts, limit: MOST_PARTS });
+        let parts = store.run_all(&parts, Traffic::Interactive, deadline).await;
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+        let key_of = |part| match part {
+            Part::Segment(key) => key,
+            Part::Shard(shard) => keys.shard_parts(user, shard),
+        };
+        let mut segments: Vec<_> = parts.into_iter().map(key_of).collect();
         segments.extend(lists.map(|(_, parts)| parts));
         segments.extend(inbox_segments(keys, user, self.inner.settings.inbox_cap));
         let named = [
@@ -83,8 +90,9 @@ impl Graph {
             (keys.clock(partition), Kind::Text, true),
         ];
         let ids = (keys.following_ids(user), Kind::Members, false);
+        let shards = (keys.shards(user), Kind::Shards, false);
         let segments = segments.into_iter().map(|key| (key, Kind::Segment, false));
-        let named: Vec<_> = segments.chain([ids]).chain(named).collect();
+        let named: Vec<_> = segments.chain([ids, shards]).chain(named).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
         let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
         let mut answers = answers.into_iter();
@@ -96,7 +104,7 @@ impl Graph {
             }
             found.entries = found.entries.filter(|_| found.encoding.is_some());
             // Most users have none of these, ever.
-            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members) {
+            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members | Kind::Shards) {
                 inspected.push(found);
             }
         }
@@ -118,7 +126,7 @@ fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
         Kind::Set | Kind::Segment => questions.push(Inspect::SetEntries(key.clone())),
         Kind::Members => questions.push(Inspect::Members(key.clone())),
         Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
-        Kind::Text => {}
+        Kind::Text | Kind::Shards => {}
     }
     questions
 }

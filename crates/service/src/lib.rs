@@ -7,6 +7,7 @@ mod edges;
 mod error;
 mod fan_out;
 mod feed;
+mod followers;
 mod graph;
 mod import;
 mod inspect;
@@ -19,6 +20,7 @@ mod purge;
 mod relay;
 mod running;
 mod settle;
+mod spread;
 mod times;
 mod versions;
 

@@ -2,7 +2,7 @@ use keyspace::List;
 use model::{Deadline, Entry, Order, TokenKind, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{MOST_SEGMENTS, Outline, Outlined, Range, Segment, Span},
+    ops::{MOST_SEGMENTS, Outline, Outlined, Place, Range, Segment, Span, Stretch},
 };
 
 use crate::{Graph, ServiceError};
@@ -42,7 +42,7 @@ pub struct ListPage {
 }
 
 impl Graph {
-    /// A page of a list. One round trip; two where it is in segments of a long list.
+    /// A page of a list. One round trip; two where it is in segments of a long list, some more where it is in shards of a very long one.
     pub async fn list(&self, query: ListQuery, deadline: Deadline) -> Result<ListPage, ServiceError> {
         let kind = match query.list {
             List::Following => TokenKind::ListFollowing,
@@ -96,13 +96,32 @@ impl Walk {
         let traffic = if limit > SMALL_PAGE { Traffic::Bulk } else { Traffic::Interactive };
         let Self { list, user, order, window } = *self;
         // One more, to see whether there is more.
-        let range = Range { list, user, order, window, after, limit: limit + 1 };
-        let mut entries = store.run(&range, traffic, deadline).await?;
+        let wanted = limit + 1;
+        let mut range =
+            Range { list, user, order, window, stretch: None, from: after.map(Place::After), limit: wanted };
+        let mut entries: Vec<Entry> = Vec::new();
+        while entries.len() < wanted {
+            range.limit = wanted - entries.len();
+            let part = store.run(&range, traffic, deadline).await?;
+            entries.extend(part.entries);
+            let Some(next) = next_part(&range, part.stretch) else { break };
+            (range.from, range.stretch) = next;
+        }
         entries.retain(|entry| (window.from..=window.until).contains(&entry.at));
         let has_more = entries.len() > limit;
         entries.truncate(limit);
         let next = entries.last().copied().filter(|_| has_more);
         Ok(Slice { entries, next })
+    }
+}
+
+/// Where the list goes on after a part of which all was read, and whether that is in a shard; `None` at its end. A shard that was
+/// told may begin before the place.
+fn next_part(read: &Range, told: Option<Stretch>) -> Option<(Option<Place<Entry>>, Option<Stretch>)> {
+    match (read.stretch, read.order) {
+        (None, _) => told.map(|stretch| (read.from, Some(stretch))),
+        (Some(Stretch { before, .. }), Order::NewestFirst) => before.map(|before| (Some(Place::At(before)), None)),
+        (Some(Stretch { bound, .. }), Order::OldestFirst) => Some((Some(Place::After(bound)), None)),
     }
 }
 
@@ -118,12 +137,23 @@ pub(crate) struct WholeList {
 /// Reads a list, of any length, in parts side by side. Two round trips; one for a list that is one key. What is there all along is
 /// among the entries once.
 pub(crate) async fn whole_list(store: &Store, list: List, user: UserId, deadline: Deadline) -> WholeList {
+    match outline(store, list, user, deadline).await {
+        Ok(Outlined::Entries(entries)) => WholeList { entries, outcome: Ok(()) },
+        Ok(Outlined::Segments(segments)) => read_segments(store, list, user, &segments, deadline).await,
+        Err(error) => WholeList { entries: Vec::new(), outcome: Err(error) },
+    }
+}
+
+/// Reads all of a list whose segments are known.
+pub(crate) async fn read_segments(
+    store: &Store,
+    list: List,
+    user: UserId,
+    segments: &[Segment],
+    deadline: Deadline,
+) -> WholeList {
     let mut whole = WholeList { entries: Vec::new(), outcome: Ok(()) };
-    let spans = match outline(store, list, user, deadline).await {
-        Ok(Outlined::Entries(entries)) => return WholeList { entries, ..whole },
-        Ok(Outlined::Segments(segments)) => spans(list, user, &segments),
-        Err(error) => return WholeList { outcome: Err(error), ..whole },
-    };
+    let spans = spans(list, user, segments);
     let reads = store.run_all(&spans, Traffic::Bulk, deadline).await;
     for (span, read) in spans.iter().zip(reads) {
         let read = match read {

@@ -5,11 +5,11 @@ use std::{
 };
 
 use futures::{StreamExt, stream};
-use keyspace::{Partition, by_partition};
+use keyspace::Partition;
 use model::{Deadline, Edge, FeedEntry, Micros, UserId, Version};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog},
+    ops::{Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog},
 };
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
@@ -17,6 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::{
     GraphSettings,
     fan_out::FanOut,
+    followers::Followers,
     lease::Share,
     running::{Look, Running},
     settle::settle,
@@ -27,8 +28,6 @@ use crate::{
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Partitions that are replayed at a time.
 const SIDE_BY_SIDE: usize = 32;
-/// Changes of one call.
-const MOST_CHANGES: usize = 64;
 /// In how many sweeps every log is trimmed once.
 const TRIM_SWEEPS: usize = 32;
 
@@ -37,13 +36,21 @@ pub(crate) struct Relay {
     store: Store,
     settings: GraphSettings,
     running: Running,
+    followers: Followers,
     fan_out: FanOut,
 }
 
 impl Relay {
-    pub(crate) fn start(store: Store, settings: GraphSettings, running: Running, fan_out: FanOut, tasks: &Tasks) {
+    pub(crate) fn start(
+        store: Store,
+        settings: GraphSettings,
+        running: Running,
+        followers: Followers,
+        fan_out: FanOut,
+        tasks: &Tasks,
+    ) {
         let share = Share::new(store.keys().partitions());
-        tasks.spawn("relay", Self { store, settings, running, fan_out }.run(share, tasks.clone()));
+        tasks.spawn("relay", Self { store, settings, running, followers, fan_out }.run(share, tasks.clone()));
     }
 
     async fn run(self, mut share: Share, tasks: Tasks) {
@@ -156,7 +163,6 @@ impl Relay {
     }
 
     async fn apply(&self, changes: Vec<(Edge, FollowerChange)>) -> Result<(), StoreError> {
-        let keys = self.store.keys();
         for (_, change) in &changes {
             let kind = match change {
                 FollowerChange::Present { .. } => "follow",
@@ -164,10 +170,7 @@ impl Relay {
             };
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
         }
-        let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
-        let batches = by_partition(keys.partitions(), changes, MOST_CHANGES, home);
-        let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
-        self.store.run_all(&applies, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.into_iter().collect()
+        self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await
     }
 
     /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;

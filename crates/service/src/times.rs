@@ -6,12 +6,12 @@ use keyspace::List;
 use model::{Deadline, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Probe, Probed},
+    ops::{MOST_SEGMENTS, Probe, Probed, ProbedAll, Segment},
 };
 
-use crate::lists::whole_list;
+use crate::lists::{read_segments, whole_list};
 
-/// Answers probes. One round trip; two where an edge is in a segment of a long list; and where many are, the whole list is read.
+/// Answers probes. One round trip; two where edges are in segments of a long list, which is read as a whole where many are.
 pub(crate) async fn follow_times(
     store: &Store,
     probes: &[Probe],
@@ -21,10 +21,10 @@ pub(crate) async fn follow_times(
     let answers = store.run_all(probes, traffic, deadline).await;
     let mut times = Vec::with_capacity(probes.len());
     for (probe, answer) in probes.iter().zip(answers) {
-        let probed = answer?;
-        let pairs = || probe.followees.iter().copied().zip(probed.iter().copied());
+        let ProbedAll { of_each, segments } = answer?;
+        let pairs = || probe.followees.iter().copied().zip(of_each.iter().copied());
         let unknown = pairs().filter(|&(_, probed)| probed == Probed::Sometime).map(|(followee, _)| followee);
-        let found = find_times(store, probe.follower, unknown, deadline).await?;
+        let found = find_times(store, probe.follower, unknown, &segments, deadline).await?;
         let time = |(followee, probed)| match probed {
             Probed::Not => None,
             Probed::Since(time) => Some(time),
@@ -40,13 +40,18 @@ async fn find_times(
     store: &Store,
     follower: UserId,
     followees: impl Iterator<Item = UserId>,
+    segments: &[Segment],
     deadline: Deadline,
 ) -> Result<HashMap<UserId, Option<Micros>>, StoreError> {
     let mut times: HashMap<_, _> = followees.map(|followee| (followee, None)).collect();
     if times.is_empty() {
         return Ok(times);
     }
-    let following = whole_list(store, List::Following, follower, deadline).await;
+    let following = match segments.len() {
+        1..MOST_SEGMENTS => read_segments(store, List::Following, follower, segments, deadline).await,
+        // Not told, or not all.
+        _ => whole_list(store, List::Following, follower, deadline).await,
+    };
     following.outcome?;
     for entry in following.entries {
         if let Some(time) = times.get_mut(&entry.user) {

@@ -39,6 +39,7 @@ macro_rules! scripts {
 }
 
 scripts! {
+    ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
     CLAIM: "claim",
     COMPACT: "compact",
@@ -47,7 +48,9 @@ scripts! {
     DUE: "due",
     FOLLOW: "follow" with "order" "list",
     FORMAT: "format",
+    HAND_OVER: "hand_over" with "order" "list",
     LEASE: "lease",
+    LISTED: "listed" with "order" "list",
     MERGE: "merge" with "order" "segments" "inbox" "list",
     OUTLINE: "outline" with "order" "list",
     PLACE: "place" with "order" "segments" "inbox",
@@ -56,7 +59,9 @@ scripts! {
     PURGE: "purge" with "order" "segments" "inbox" "list",
     PUSH: "push" with "order" "segments" "inbox",
     RANGE: "range" with "order" "list",
+    RECOUNT: "recount",
     SCROLL: "scroll" with "order" "segments" "inbox" "list",
+    SPREAD: "spread" with "order" "list",
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",

@@ -4,6 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
+use keyspace::Shard;
 use model::{InvalidTime, Micros, UserId};
 
 use crate::StoreError;
@@ -82,6 +83,11 @@ pub(crate) fn optional_score_text(text: &str) -> Result<Option<Micros>, StoreErr
 
 pub(crate) fn user(value: &Value) -> Result<UserId, StoreError> {
     UserId::new(number(value)?).map_err(|_| unexpected("a user id", value))
+}
+
+/// The id of a shard.
+pub(crate) fn shard(text: &str) -> Result<Shard, StoreError> {
+    Shard::parse(text).ok_or_else(|| StoreError::Refused(format!("expected the id of a shard, got {text:?}")))
 }
 
 /// Members and scores in turn, of each part of a list.

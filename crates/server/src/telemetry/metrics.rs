@@ -117,6 +117,13 @@ pub const METRICS: &[Metric] = &[
         &[],
         "Long lists of the keyspace format 1 that were made into segments.",
     ),
+    metric(
+        "socialgraph_spread_segments_total",
+        Counter,
+        Count,
+        &[],
+        "Segments of very long lists of followers that were moved into shards in other partitions.",
+    ),
     metric("socialgraph_redis_in_flight", Gauge, Count, &["node"], "Commands sent or waiting to be sent."),
     metric(
         "socialgraph_redis_client_replaced_total",

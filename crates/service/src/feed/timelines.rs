@@ -5,7 +5,7 @@ use std::time::Instant;
 use model::{Deadline, FeedEntry, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Place, Timeline},
+    ops::{IsListed, Listed, Place, Timeline, TimelinePart},
 };
 
 /// Posts of one read.
@@ -83,10 +83,9 @@ impl Question {
                 break;
             }
             let reads: Vec<_> = wanted.iter().map(|source| self.read(source, part)).collect();
-            let parts = store.run_all(&reads, traffic, deadline).await;
+            let parts = read_all(store, reads, traffic, deadline).await?;
             for (source, read) in wanted.iter_mut().zip(parts) {
-                let read = read?;
-                if let (false, false, Some(since)) = (source.has_begun(), read.is_listed, source.since) {
+                if let (false, Listed::No, Some(since)) = (source.has_begun(), read.listed, source.since) {
                     unlisted.push((source.author, since));
                 }
                 source.take(read.entries, part, self.floor);
@@ -136,6 +135,33 @@ impl Question {
         entries.truncate(self.limit);
         (entries, is_complete)
     }
+}
+
+/// Reads timelines. Where a shard tells of a reader, it is asked first, and then the timeline is read: so that every post is either
+/// read here or pushed to a reader who is found.
+async fn read_all(
+    store: &Store,
+    reads: Vec<Timeline>,
+    traffic: Traffic,
+    deadline: Deadline,
+) -> Result<Vec<TimelinePart>, StoreError> {
+    let parts = store.run_all(&reads, traffic, deadline).await;
+    let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (mut again, mut looks) = (Vec::new(), Vec::new());
+    for (number, (read, part)) in reads.iter().zip(&parts).enumerate() {
+        if let (Listed::In(shard), Some((follower, since))) = (part.listed, read.reader) {
+            again.push((number, Timeline { reader: None, ..*read }));
+            looks.push(IsListed { user: read.author, shard, follower, since });
+        }
+    }
+    let listed = store.run_all(&looks, traffic, deadline).await;
+    let (numbers, again): (Vec<_>, Vec<_>) = again.into_iter().unzip();
+    let read = store.run_all(&again, traffic, deadline).await;
+    for ((number, listed), read) in numbers.into_iter().zip(listed).zip(read) {
+        let listed = if listed? { Listed::Yes } else { Listed::No };
+        parts[number] = TimelinePart { listed, ..read? };
+    }
+    Ok(parts)
 }
 
 impl Source {

@@ -12,7 +12,10 @@ use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
 use socialgraph_service::{Graph, GraphSettings, OpenError};
 use store::{
     Mode, Operation, Store, StoreConfig, Traffic,
-    ops::{Apply, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Range, RowOutcome, Unfollow},
+    ops::{
+        Apply, ApplyToShard, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Place, Range,
+        Recount, Routed, RowOutcome, Stretch, Unfollow,
+    },
 };
 use tasks::Tasks;
 use tokio::runtime::Runtime;
@@ -116,12 +119,42 @@ impl World {
     }
 
     pub(crate) async fn apply(&self, edge: Edge, change: FollowerChange) {
-        self.run(Apply { changes: vec![(edge, change)] }).await;
+        self.apply_all(&[(edge, change)]).await;
+    }
+
+    /// Applies at most 64 changes of followees of one partition, to shards as well.
+    pub(crate) async fn apply_all(&self, changes: &[(Edge, FollowerChange)]) {
+        let applied = self.run(Apply { changes: changes.to_vec() }).await;
+        self.apply_routed(&applied.routed).await;
+    }
+
+    pub(crate) async fn apply_routed(&self, routed: &[Routed]) {
+        for &Routed { shard, edge, change } in routed {
+            let growth = self.run(ApplyToShard { shard, changes: vec![(edge, change)] }).await;
+            self.run(Recount { user: edge.followee(), shard, growth }).await;
+        }
+    }
+
+    /// Reads on in a list, its shards as well.
+    pub(crate) async fn range(&self, mut range: Range) -> Vec<Entry> {
+        let (mut all, limit) = (Vec::new(), range.limit);
+        while all.len() < limit {
+            range.limit = limit - all.len();
+            let part = self.run(range).await;
+            all.extend(part.entries);
+            (range.from, range.stretch) = match (range.stretch, range.order) {
+                (None, _) if part.stretch.is_none() => break,
+                (None, _) => (range.from, part.stretch),
+                (Some(Stretch { before: Some(before), .. }), Order::NewestFirst) => (Some(Place::At(before)), None),
+                (Some(_), Order::NewestFirst) => break,
+                (Some(Stretch { bound, .. }), Order::OldestFirst) => (Some(Place::After(bound)), None),
+            };
+        }
+        all
     }
 
     pub(crate) async fn list(&self, list: List, user: UserId) -> Vec<Entry> {
-        let range = Range { list, user, order: Order::OldestFirst, window: Window::ALL, after: None, limit: 1_000 };
-        let entries = self.run(range).await;
+        let entries = self.whole_list(list, user).await;
         let counts = self.run(Count(user)).await;
         let count = match list {
             List::Following => counts.following,
@@ -179,8 +212,9 @@ impl World {
     pub(crate) async fn whole_list(&self, list: List, user: UserId) -> Vec<Entry> {
         let mut all: Vec<Entry> = Vec::new();
         loop {
-            let (order, after) = (Order::OldestFirst, all.last().copied());
-            let part = self.run(Range { list, user, order, window: Window::ALL, after, limit: 1_000 }).await;
+            let (order, from) = (Order::OldestFirst, all.last().copied().map(Place::After));
+            let range = Range { list, user, stretch: None, order, window: Window::ALL, from, limit: 1_000 };
+            let part = self.range(range).await;
             all.extend_from_slice(&part);
             if part.len() < 1_000 {
                 return all;

@@ -1,55 +1,74 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t>, followers:<t>:parts and gone:<t> of each followee t, each followee once.
--- Arguments:  for how many seconds `gone` is kept; then for each followee, in the order of the keys: the number n of its
+-- Keys:       followers:<t>, followers:<t>:parts and gone:<t> of each followee t, each followee once; or the same of shards,
+--             and the facts of each.
+-- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of the keys: the number n of its
 --             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
 --             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).
--- Returns:    nothing.
+-- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
+--             one for each list that may need another shard: a '+' and the number of the list, from 0. Of shards: for each by
+--             how many entries all changes made it longer, and a number that gets higher with each change.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
---             removal takes away exactly the edge that it names.
+--             removal takes away exactly the edge that it names. What belongs into a shard is to be applied there as well; the
+--             shard then knows of the removals that it may see an addition after.
 -- Cost:       O(changes log list), at most 64 changes and 16 expired tombstones a removal. All reads come before the first write.
 
 local MOST_SEARCHED = 128
+-- A list of which fewer parts are segments needs no other shard.
+local MANY_SEGMENTS = 128
 
-local kept = tonumber(ARGV[1])
-local any_is_long, any_is_gone = any_exists(2, 3), any_exists(3, 3)
+local kept, is_shard = tonumber(ARGV[1]), ARGV[2] == 'shard'
+local step = is_shard and 4 or 3
+local told = {}
+local any_is_long, any_is_gone = any_exists(2, step), any_exists(3, step)
+
+local changes_before = 0
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
-local function sum_up(list, gone, first, changes)
-  local added, removed, tombstones = {}, {}, {}
+local function sum_up(gone, first, changes)
+  local added, removed, tombstones, places = {}, {}, {}, {}
   for at = first, first + 4 * (changes - 1), 4 do
+    local place = changes_before + (at - first) / 4
     local kind, follower, version, score = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
     if kind == '+' then
       local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
       local before = added[follower]
       if (not buried or tonumber(buried) < tonumber(version)) and (not before or tonumber(before) < tonumber(score)) then
-        added[follower] = score
+        added[follower], places[follower] = score, place
       end
     else
       local before = tonumber(added[follower])
       if before and (before == tonumber(score) or score == '0' and before <= tonumber(version)) then
         added[follower] = nil
       end
-      removed[#removed + 1] = { follower, score, tonumber(version) }
+      removed[#removed + 1] = { follower, score, tonumber(version), place }
       if tonumber(tombstones[follower] or '0') < tonumber(version) then tombstones[follower] = version end
     end
   end
-  return added, removed, tombstones
+  changes_before = changes_before + changes
+  return added, removed, tombstones, places
+end
+
+-- A change of which one text is an argument belongs into a shard.
+local function tell_shard(place, shard)
+  told[#told + 1] = place .. ' ' .. shard
 end
 
 -- The entries of a list that removals name: the part of each, its key, and the follower.
 local function find_removed(list, removed)
   local found = {}
   for _, removal in ipairs(removed) do
-    local follower, score, version = unpack(removal)
+    local follower, score, version, place = unpack(removal)
     local name, key, since
     if score == '0' then
       name, key, since = search(list, follower, MOST_SEARCHED)
       if since and tonumber(since) > version then name = nil end
     else
       name = part_at(list, score, follower)
-      key = key_of_part(list, name)
+      local shard = shard_of(name)
+      if shard then tell_shard(place, shard) end
+      key = not shard and key_of_part(list, name)
       since = key and redis.call('ZSCORE', key, follower)
       if not since or tonumber(since) ~= tonumber(score) then name = nil end
     end
@@ -59,12 +78,17 @@ local function find_removed(list, removed)
 end
 
 -- Plans to add what a list lacks; gives the older edges of the same followers that the parts have.
-local function plan_added(list, added)
+local function plan_added(list, added, places)
   local rows, outdated, by_part = {}, {}, {}
   for follower, score in pairs(added) do
     local name = part_at(list, score, follower)
-    by_part[name] = by_part[name] or {}
-    table.insert(by_part[name], follower)
+    local shard = shard_of(name)
+    if shard then
+      tell_shard(places[follower], shard)
+    else
+      by_part[name] = by_part[name] or {}
+      table.insert(by_part[name], follower)
+    end
   end
   for name, followers in pairs(by_part) do
     local key = key_of_part(list, name)
@@ -83,11 +107,12 @@ local function plan_added(list, added)
 end
 
 local writes = {}
-local argument = 2
-for key = 1, #KEYS, 3 do
+local argument = 3
+for key = 1, #KEYS, step do
   local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
-  local added, removed, tombstones = sum_up(list, KEYS[key + 2], argument + 1, changes)
-  writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added), tombstones }
+  list.is_shard = is_shard
+  local added, removed, tombstones, places = sum_up(KEYS[key + 2], argument + 1, changes)
+  writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
   argument = argument + 1 + 4 * changes
 end
 if #needs > 1 then return needs end
@@ -106,13 +131,29 @@ local function bury(gone, tombstones)
   redis.call('ZADD', gone, 'GT', unpack(rows))
   redis.call('EXPIRE', gone, kept)
 end
-for _, write in ipairs(writes) do
+-- What all changes made of the length of a shard.
+local function growth(list, entries_before)
+  local facts, grown = KEYS[list.index + 3], sealed_entries(list) - entries_before
+  if grown ~= 0 then
+    redis.call('HINCRBY', facts, 'growth', grown)
+    redis.call('HINCRBY', facts, 'revision', 1)
+  end
+  local known = redis.call('HMGET', facts, 'growth', 'revision')
+  return (known[1] or '0') .. ' ' .. (known[2] or '0')
+end
+for number, write in ipairs(writes) do
   local list, found, outdated, tombstones = unpack(write)
+  local entries_before = is_shard and sealed_entries(list)
   bury(KEYS[list.index + 2], tombstones)
   for _, entries in ipairs({ found, outdated }) do
     for _, entry in ipairs(entries) do take_out(list, unpack(entry)) end
   end
-  add_rows(list)
+  local has_new_segment = add_rows(list)
   for _, entry in ipairs(found) do drop_empty(list, entry[1], entry[2]) end
+  if is_shard then
+    told[#told + 1] = growth(list, entries_before)
+  elseif has_new_segment and redis.call('ZCARD', list.parts) > MANY_SEGMENTS then
+    told[#told + 1] = '+' .. number - 1
+  end
 end
-return redis.status_reply('OK')
+return told

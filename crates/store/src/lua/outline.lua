@@ -1,4 +1,4 @@
--- Reads a list that is one key, or tells the segments of a longer one.
+-- Reads a list that is one key, or tells the segments of a longer one, which has no shards.
 --
 -- Keys:       the head of the list, and its parts.
 -- Arguments:  the number of the first segment, from 0 for the oldest; the most segments, at most 1,000.

@@ -1,15 +1,15 @@
 //! The second half of a write: the followee's list of followers.
 
 use fred::types::Value;
-use keyspace::{Keyspace, List, SlotGroup};
-use model::{Edge, Micros, Version};
+use keyspace::{Keyspace, List, Shard, SlotGroup};
+use model::{Edge, Micros, UserId, Version};
 
 use super::{
     Operation,
     commit::version,
     lists::{MANY_ROWS, list_keys},
 };
-use crate::{StoreError, call::Call, script};
+use crate::{StoreError, call::Call, script, value};
 
 /// How long a removal is remembered against late additions: 1 hour, in seconds.
 const GONE_KEPT_SECONDS: i64 = 3600;
@@ -40,42 +40,143 @@ pub enum FollowerChange {
     },
 }
 
+/// What became of an [`Apply`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Changes that are to be applied to shards as well.
+    pub routed: Vec<Routed>,
+    /// Whose lists may need another shard.
+    pub large: Vec<UserId>,
+}
+
+/// A change of what lies in a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routed {
+    /// Which.
+    pub shard: Shard,
+    /// Of what.
+    pub edge: Edge,
+    /// To what.
+    pub change: FollowerChange,
+}
+
+impl Apply {
+    /// The changes of each followee, next to each other.
+    fn sorted(&self) -> Vec<(Edge, FollowerChange)> {
+        let mut changes = self.changes.clone();
+        changes.sort_by_key(|(edge, _)| edge.followee());
+        changes
+    }
+}
+
+fn by_followee(changes: &[(Edge, FollowerChange)]) -> impl Iterator<Item = &[(Edge, FollowerChange)]> {
+    changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee())
+}
+
+/// What `apply.lua` takes for one list.
+fn push_changes<'a>(args: &mut Vec<Value>, changes: impl ExactSizeIterator<Item = &'a (Edge, FollowerChange)>) {
+    args.push(Value::Integer(changes.len() as i64));
+    for (edge, change) in changes {
+        let (kind, at, change_version) = match *change {
+            FollowerChange::Present { followed_at, version } => ("+", followed_at.get(), version),
+            FollowerChange::Absent { removed, version } => ("-", removed.map_or(0, Micros::get), version),
+        };
+        args.extend([
+            Value::from_static_str(kind),
+            Value::Integer(edge.follower().get()),
+            version(change_version),
+            Value::Integer(at.cast_signed()),
+        ]);
+    }
+}
+
 impl Operation for Apply {
-    type Output = ();
+    type Output = Applied;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut changes: Vec<_> = self.changes.iter().collect();
-        changes.sort_by_key(|(edge, _)| edge.followee());
-        let by_followee = changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee());
-        let mut names = Vec::with_capacity(3 * self.changes.len());
-        let mut args = Vec::with_capacity(1 + 5 * self.changes.len());
+        let sorted = self.sorted();
+        let mut names = Vec::with_capacity(3 * sorted.len());
+        let mut args = Vec::with_capacity(2 + 5 * sorted.len());
         let mut growing = Vec::new();
-        args.push(Value::Integer(GONE_KEPT_SECONDS));
-        for changes in by_followee {
+        args.extend([Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("")]);
+        for changes in by_followee(&sorted) {
             let followee = changes[0].0.followee();
             if changes.len() >= MANY_ROWS {
                 growing.push(names.len() + 1);
             }
             names.extend(list_keys(keys, List::Followers, followee));
             names.push(keys.gone(followee));
-            args.push(Value::Integer(changes.len() as i64));
-            for &(edge, change) in changes {
-                let (kind, at, change_version) = match *change {
-                    FollowerChange::Present { followed_at, version } => ("+", followed_at.get(), version),
-                    FollowerChange::Absent { removed, version } => ("-", removed.map_or(0, Micros::get), version),
-                };
-                args.extend([
-                    Value::from_static_str(kind),
-                    Value::Integer(edge.follower().get()),
-                    version(change_version),
-                    Value::Integer(at.cast_signed()),
-                ]);
-            }
+            push_changes(&mut args, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
     }
 
-    fn answer(&self, _ok: Value) -> Result<(), StoreError> {
-        Ok(())
+    fn answer(&self, answer: Value) -> Result<Applied, StoreError> {
+        let told = value::array(answer)?;
+        let mut applied = Applied::default();
+        if told.is_empty() {
+            return Ok(applied);
+        }
+        let sorted = self.sorted();
+        for item in &told {
+            let text = value::text(item)?;
+            let wrong = || StoreError::Refused(format!("expected a change or a list, got {text:?}"));
+            if let Some(list) = text.strip_prefix('+') {
+                let list = list.parse().ok().and_then(|number| by_followee(&sorted).nth(number)).ok_or_else(wrong)?;
+                applied.large.push(list[0].0.followee());
+            } else {
+                let (number, shard) = text.split_once(' ').ok_or_else(wrong)?;
+                let change = number.parse::<usize>().ok().and_then(|number| sorted.get(number));
+                let &(edge, change) = change.ok_or_else(wrong)?;
+                applied.routed.push(Routed { shard: value::shard(shard)?, edge, change });
+            }
+        }
+        Ok(applied)
+    }
+}
+
+/// Makes a shard of a list of followers follow committed changes, after the list itself. See `apply.lua`.
+#[derive(Clone, Debug)]
+pub struct ApplyToShard {
+    /// The shard.
+    pub shard: Shard,
+    /// 1 to 64 changes of one followee.
+    pub changes: Vec<(Edge, FollowerChange)>,
+}
+
+/// What changes made of the length of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardGrowth {
+    /// By how many entries they made it longer.
+    pub entries: i64,
+    /// Of two such numbers the one with the higher revision is true.
+    pub revision: u64,
+}
+
+impl Operation for ApplyToShard {
+    type Output = ShardGrowth;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let Some((first, _)) = self.changes.first() else {
+            return Err(StoreError::Refused("no change for a shard".to_owned()));
+        };
+        let (user, shard) = (first.followee(), self.shard);
+        let names = vec![
+            keys.shard(user, shard),
+            keys.shard_parts(user, shard),
+            keys.shard_gone(user, shard),
+            keys.shard_facts(user, shard),
+        ];
+        let mut args = vec![Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("shard")];
+        push_changes(&mut args, self.changes.iter());
+        Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<ShardGrowth, StoreError> {
+        let [told] = value::array_of(answer)?;
+        let growth = value::text(&told)?.split_once(' ').and_then(|(entries, revision)| {
+            Some(ShardGrowth { entries: entries.parse().ok()?, revision: revision.parse().ok()? })
+        });
+        growth.ok_or_else(|| value::unexpected("the growth of a shard", &told))
     }
 }

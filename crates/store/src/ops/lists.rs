@@ -1,10 +1,10 @@
 //! Reads of lists.
 
 use fred::types::Value;
-use keyspace::{Chain, Key, Keyspace, List, Partition, SlotGroup};
+use keyspace::{Chain, Key, Keyspace, List, Partition, Shard, SlotGroup};
 use model::{Entry, Micros, Order, UserId, Version, Window};
 
-use super::Operation;
+use super::{Operation, Place};
 use crate::{StoreError, call::Call, script, value};
 
 /// With so many rows for one list, its head will probably be full: a script that has the key of a new segment need not ask for it.
@@ -40,8 +40,17 @@ pub enum Probed {
     Sometime,
 }
 
+/// What became of a [`Probe`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedAll {
+    /// What is known of each, in the order given.
+    pub of_each: Vec<Probed>,
+    /// The segments of the list, if since when is not known of some; of 1,000 there may be more.
+    pub segments: Vec<Segment>,
+}
+
 impl Operation for Probe {
-    type Output = Vec<Probed>;
+    type Output = ProbedAll;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let followees = self.followees.iter().map(|followee| followee.get().into()).collect();
@@ -49,16 +58,20 @@ impl Operation for Probe {
         Ok(Call::script(&script::PROBE, group, followees))
     }
 
-    fn answer(&self, answer: Value) -> Result<Vec<Probed>, StoreError> {
-        let scores = value::array(answer)?;
+    fn answer(&self, answer: Value) -> Result<ProbedAll, StoreError> {
+        let mut scores = value::array(answer)?;
+        let segments = match scores.get(self.followees.len()) {
+            Some(_) => segments(&scores.remove(self.followees.len()))?,
+            None => Vec::new(),
+        };
         if scores.len() != self.followees.len() {
             return Err(value::unexpected("as many scores as were asked for", &Value::Array(scores)));
         }
         let probed = |score: &Value| match value::text(score) {
-            Ok("m") => Ok(Probed::Sometime),
+            Ok("m") => Ok::<_, StoreError>(Probed::Sometime),
             _ => Ok(value::optional_score(score)?.map_or(Probed::Not, Probed::Since)),
         };
-        scores.iter().map(probed).collect()
+        Ok(ProbedAll { of_each: scores.iter().map(probed).collect::<Result<_, _>>()?, segments })
     }
 }
 
@@ -105,82 +118,161 @@ pub struct Range {
     pub list: List,
     /// Whose.
     pub user: UserId,
+    /// A stretch of it; `None` for what is not in shards.
+    pub stretch: Option<Stretch>,
     /// Which end first.
     pub order: Order,
     /// Only entries of this span; a few may be beyond its end.
     pub window: Window,
-    /// Only entries after this one, which need not be there.
-    pub after: Option<Entry>,
+    /// From where; `None`: from the first.
+    pub from: Option<Place<Entry>>,
     /// Most entries, 1 to 1,000.
     pub limit: usize,
 }
 
-impl Operation for Range {
-    /// The entries. Fewer than asked for: there are no more in the window.
-    type Output = Vec<Entry>;
+/// What a shard has of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The shard.
+    pub shard: Shard,
+    /// A place that none of its entries is after.
+    pub bound: Entry,
+    /// The same of the shard before: all of its entries are after it.
+    pub before: Option<Entry>,
+}
 
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let Window { from, until } = self.window;
-        let (direction, start, last) = match self.order {
-            Order::NewestFirst => ("down", (until.get() + 1, String::new()), from),
-            Order::OldestFirst => ("up", (from.get(), String::new()), until),
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangePart {
+    /// The entries. Fewer than asked for, and no stretch: there are no more in the window.
+    pub entries: Vec<Entry>,
+    /// Where the list goes on, if that is in a shard.
+    pub stretch: Option<Stretch>,
+}
+
+impl Range {
+    /// Score and member of the place to read from: oldest first, what is at or above it comes; newest first, what is below it.
+    fn place(&self) -> (u64, String) {
+        let at = |entry: Entry| (entry.at.get(), entry.user.to_string());
+        // Just above a member, and below the name of the part whose bound it is: a member, a blank, and more.
+        let above = |entry: Entry| (entry.at.get(), format!("{}\0", entry.user));
+        // Above that name as well, so that what comes after a part does not begin with it.
+        let above_part = |entry: Entry| (entry.at.get(), format!("{}!", entry.user));
+        match self.order {
+            Order::NewestFirst => {
+                let from = self.from.map(|from| match from {
+                    Place::After(entry) => at(entry),
+                    Place::At(entry) => above(entry),
+                });
+                let bound = self.stretch.map(|stretch| above(stretch.bound));
+                let start = (self.window.until.get() + 1, String::new());
+                [from, bound].into_iter().flatten().fold(start, Ord::min)
+            }
+            Order::OldestFirst => {
+                let from = self.from.map(|from| match from {
+                    Place::After(entry) => above_part(entry),
+                    Place::At(entry) => at(entry),
+                });
+                from.into_iter().fold((self.window.from.get(), String::new()), Ord::max)
+            }
+        }
+    }
+}
+
+impl Range {
+    /// Reads on, at most to the end of a segment.
+    fn call_until(&self, last_segment: &str, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (direction, last) = match self.order {
+            Order::NewestFirst => ("down", self.window.from),
+            Order::OldestFirst => ("up", self.window.until),
         };
-        let after = self.after.map(|after| match self.order {
-            Order::NewestFirst => (after.at.get(), after.user.to_string()),
-            // A member is below the same with a byte more.
-            Order::OldestFirst => (after.at.get(), format!("{}\0", after.user)),
-        });
-        let place = match self.order {
-            Order::NewestFirst => after.map_or(start.clone(), |after| after.min(start)),
-            Order::OldestFirst => after.map_or(start.clone(), |after| after.max(start)),
-        };
+        let (score, member) = self.place();
         let args = vec![
             Value::from_static_str(direction),
-            place.0.cast_signed().into(),
-            place.1.into(),
+            score.cast_signed().into(),
+            member.into(),
             (self.limit as i64).into(),
             micros(last),
+            last_segment.into(),
         ];
-        let group = SlotGroup::new(list_keys(keys, self.list, self.user).into())?;
-        Ok(Call::script(&script::RANGE, group, args))
+        let names = match self.stretch {
+            None => list_keys(keys, self.list, self.user),
+            Some(Stretch { shard, .. }) => [keys.shard(self.user, shard), keys.shard_parts(self.user, shard)],
+        };
+        Ok(Call::script(&script::RANGE, SlotGroup::new(names.into())?, args))
+    }
+}
+
+impl Operation for Range {
+    type Output = RangePart;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        self.call_until("", keys)
     }
 
-    fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        let parts = value::array(answer)?;
+    fn answer(&self, answer: Value) -> Result<RangePart, StoreError> {
+        let mut parts = value::array(answer)?;
+        let stretch = match parts.pop_if(|part| part.is_array()) {
+            Some(told) => Some(stretch(&value::array(told)?)?),
+            None => None,
+        };
         let mut all = Vec::with_capacity(self.limit.min(64 * parts.len()));
         for part in &parts {
             all.extend(entries(part)?);
         }
-        Ok(all)
+        if let Some(stretch) = self.stretch {
+            all.retain(|entry| *entry <= stretch.bound);
+        }
+        Ok(RangePart { entries: all, stretch })
     }
 }
 
-/// The newest segments of a list.
+fn stretch(told: &[Value]) -> Result<Stretch, StoreError> {
+    let texts = told.iter().map(value::text).collect::<Result<Vec<_>, _>>()?;
+    let (shard, member, at, before) = match texts[..] {
+        [shard, member, at] => (shard, member, at, None),
+        [shard, member, at, member_before, at_before] => (shard, member, at, Some(entry(member_before, at_before)?)),
+        _ => return Err(StoreError::Refused(format!("expected a shard, got {texts:?}"))),
+    };
+    Ok(Stretch { shard: value::shard(shard)?, bound: entry(member, at)?, before })
+}
+
+/// The newest parts of a list but the head.
 #[derive(Clone, Debug)]
-pub struct NewestSegments {
+pub struct NewestParts {
     /// The list's head.
     pub head: Key,
     /// The list's parts.
     pub parts: Key,
-    /// Most segments.
+    /// Most parts.
     pub limit: u32,
 }
 
-impl Operation for NewestSegments {
-    type Output = Vec<Key>;
+/// A part of a list but the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A segment.
+    Segment(Key),
+    /// A shard.
+    Shard(Shard),
+}
+
+impl Operation for NewestParts {
+    type Output = Vec<Part>;
 
     fn call(&self, _keys: &Keyspace) -> Result<Call, StoreError> {
         Ok(Call::command("ZRANGE", self.parts.clone(), [-i64::from(self.limit), -1]))
     }
 
-    fn answer(&self, answer: Value) -> Result<Vec<Key>, StoreError> {
+    fn answer(&self, answer: Value) -> Result<Vec<Part>, StoreError> {
         // The lowest member counts entries.
         let names = value::array(answer)?.into_iter().filter(|name| name.as_bytes() != Some(b""));
-        let segment = |name: Value| {
+        let part = |name: Value| {
             let id = value::bytes(&name)?.rsplit(|&byte| byte == b' ').next().and_then(|id| str::from_utf8(id).ok());
-            Ok(self.head.segment(id.ok_or_else(|| value::unexpected("the name of a segment", &name))?))
+            let id = id.ok_or_else(|| value::unexpected("the name of a part", &name))?;
+            Ok(Shard::parse(id).map_or_else(|| Part::Segment(self.head.segment(id)), Part::Shard))
         };
-        names.map(segment).collect()
+        names.map(part).collect()
     }
 }
 
@@ -259,13 +351,18 @@ impl Operation for Outline {
         if value::number::<u8>(&is_long)? == 0 {
             return entries(&rows).map(Outlined::Entries);
         }
-        let words: Vec<_> = value::text(&rows)?.split_ascii_whitespace().collect();
-        let segments = words.chunks(3).map(|row| match row {
-            [member, id, at] => Ok(Segment { bound: entry(member, at)?, id: (*id).to_owned() }),
-            _ => Err(value::unexpected("a segment", &rows)),
-        });
-        segments.collect::<Result<_, _>>().map(Outlined::Segments)
+        segments(&rows).map(Outlined::Segments)
     }
+}
+
+/// Names of segments and scores of their bounds in turn, with blanks in between.
+fn segments(text: &Value) -> Result<Vec<Segment>, StoreError> {
+    let words: Vec<_> = value::text(text)?.split_ascii_whitespace().collect();
+    let segments = words.chunks(3).map(|row| match row {
+        [member, id, at] => Ok(Segment { bound: entry(member, at)?, id: (*id).to_owned() }),
+        _ => Err(value::unexpected("a segment", text)),
+    });
+    segments.collect()
 }
 
 /// Reads some segments that follow each other, or the head. See `range.lua`.
@@ -287,12 +384,13 @@ impl Operation for Span {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let ids: Vec<_> = self.segments.iter().map(|segment| segment.id.clone()).collect();
-        Ok(self.range().call(keys)?.with_segments(&ids))
+        let last = ids.last().map_or("", String::as_str);
+        Ok(self.range().call_until(last, keys)?.with_segments(&ids))
     }
 
     fn answer(&self, answer: Value) -> Result<Option<Vec<Entry>>, StoreError> {
         let range = self.range();
-        let mut entries = range.answer(answer)?;
+        let mut entries = range.answer(answer)?.entries;
         let is_cut = entries.len() == range.limit;
         let bound = self.segments.last().map(|segment| segment.bound);
         let is_beyond = |entry: &Entry| bound.is_some_and(|bound| *entry > bound);
@@ -308,8 +406,8 @@ impl Span {
     fn range(&self) -> Range {
         let until = self.segments.last().map_or(Micros::MAX, |segment| segment.bound.at);
         let window = Window { until, ..Window::ALL };
-        let (list, user, order, after) = (self.list, self.user, Order::OldestFirst, self.after);
-        Range { list, user, order, window, after, limit: 1_000 }
+        let (list, user, order, from) = (self.list, self.user, Order::OldestFirst, self.after.map(Place::After));
+        Range { list, user, stretch: None, order, window, from, limit: 1_000 }
     }
 }
 

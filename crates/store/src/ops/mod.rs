@@ -7,23 +7,28 @@ mod keyspace;
 mod lists;
 mod pending;
 mod posts;
+mod shards;
 
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
-pub use followers::{Apply, FollowerChange};
+pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
     TryCompact,
 };
 pub use lists::{
-    Clock, Convert, Converted, Count, Counts, MOST_SEGMENTS, NewestSegments, Outline, Outlined, Probe, Probed, Range,
-    Segment, Span,
+    Clock, Convert, Converted, Count, Counts, MOST_SEGMENTS, NewestParts, Outline, Outlined, Part, Probe, Probed,
+    ProbedAll, Range, RangePart, Segment, Span, Stretch,
 };
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
-pub use posts::{FetchPost, HasPost, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart};
+pub use posts::{
+    FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
+};
+
+pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, Spreading};
 
 use crate::{StoreError, call::Call};
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Keyspace, List, SlotGroup};
+use keyspace::{Keyspace, List, Shard, SlotGroup};
 use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 
 use super::{Operation, commit::version, inbox::inbox_segments, lists::list_keys};
@@ -211,11 +211,11 @@ impl Operation for HasPost {
 
 /// A place from which a feed goes on, newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Below an entry.
-    After(FeedEntry),
+pub enum Place<E = FeedEntry> {
+    /// Behind an entry.
+    After(E),
     /// At an entry, which need not be there.
-    At(FeedEntry),
+    At(E),
 }
 
 impl Place {
@@ -268,11 +268,22 @@ pub struct Timeline {
     pub reader: Option<(UserId, Micros)>,
 }
 
+/// Whether a list of followers has a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+    /// A shard tells: [`IsListed`](super::IsListed).
+    In(Shard),
+}
+
 /// A part of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePart {
     /// Whether the author's list of followers has the reader since that time.
-    pub is_listed: bool,
+    pub listed: Listed,
     /// The posts, newest first; fewer than asked for at the end.
     pub entries: Vec<FeedEntry>,
 }
@@ -293,13 +304,18 @@ impl Operation for Timeline {
     }
 
     fn answer(&self, answer: Value) -> Result<TimelinePart, StoreError> {
-        let [is_listed, posts] = value::array_of(answer)?;
+        let [listed, posts] = value::array_of(answer)?;
         let entries = value::parts(posts, |member, at| {
             let id = value::bytes(member)?.try_into().map_err(|_| value::unexpected("8 bytes", member))?;
             let post = PostId::new(i64::from_be_bytes(id)).map_err(|_| value::unexpected("a post id", member))?;
             Ok(FeedEntry { at: value::score(at)?, post, author: self.author })
         });
-        Ok(TimelinePart { is_listed: value::number::<u8>(&is_listed)? == 1, entries: entries? })
+        let listed = match value::number(&listed) {
+            Ok(1) => Listed::Yes,
+            Ok(_) => Listed::No,
+            Err(_) => Listed::In(value::shard(value::text(&listed)?)?),
+        };
+        Ok(TimelinePart { listed, entries: entries? })
     }
 }
 

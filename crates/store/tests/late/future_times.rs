@@ -44,7 +44,7 @@ async fn a_refollow_that_overtakes_the_end_of_a_future_follow_stays() {
     run(store, Apply { changes: vec![(edge, removal)] }).await;
 
     let (list, order) = (List::Followers, Order::NewestFirst);
-    let range = Range { list, user: followee, order, window: Window::ALL, after: None, limit: 5 };
-    assert_eq!(run(store, range).await, [Entry { at: second_at, user: follower }]);
+    let range = Range { list, user: followee, stretch: None, order, window: Window::ALL, from: None, limit: 5 };
+    assert_eq!(run(store, range).await.entries, [Entry { at: second_at, user: follower }]);
     fixture.stop().await;
 }

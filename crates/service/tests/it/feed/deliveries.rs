@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use model::{FeedEntry, Micros, PostId, Version};
 use socialgraph_service::{NewPost, ServiceError};
-use store::ops::{Place, Publish, PublishOutcome, Timeline};
+use store::ops::{Listed, Place, Publish, PublishOutcome, Timeline};
 
 use super::{AUTHOR, CAP, READER, assert_feed, deadline, follow, is_following_since, live};
 use crate::support::{World, edge, micros, on_each_backend, user};
@@ -116,10 +116,10 @@ fn timelines_are_read_from_any_place_under_ties() {
         let since = is_following_since_now(world).await;
         let listed = async |since| {
             let reader = Some((user(READER), since));
-            world.run(Timeline { author: user(AUTHOR), from: None, limit: 1, reader }).await.is_listed
+            world.run(Timeline { author: user(AUTHOR), from: None, limit: 1, reader }).await.listed
         };
-        assert!(listed(since).await);
-        assert!(!listed(micros(since.get() + 1)).await);
+        assert_eq!(listed(since).await, Listed::Yes);
+        assert_eq!(listed(micros(since.get() + 1)).await, Listed::No);
     });
 }
 

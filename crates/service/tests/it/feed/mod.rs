@@ -5,11 +5,11 @@ mod deliveries;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::future::join_all;
+use futures::{future::join_all, stream};
 use keyspace::List;
 use model::{Deadline, Edge, FeedEntry, Micros, UserId};
-use socialgraph_service::{FeedQuery, FeedStart, Graph, NewPost};
-use store::ops::{Inbox, Merge, Merging, Purge, Scroll, Timeline};
+use socialgraph_service::{FeedQuery, FeedStart, Graph, ImportRow, NewPost};
+use store::ops::{Inbox, IsListed, Listed, Merge, Merging, Purge, Scroll, Timeline};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
 
@@ -55,6 +55,44 @@ async fn feed(graph: &Graph, reader: i64, page_size: usize) -> Vec<FeedEntry> {
         }
         start = FeedStart::Token(page.next_page_token);
     }
+}
+
+/// Whether a reader gets an author's posts is told by a shard.
+#[test]
+fn a_reader_in_a_shard_of_the_authors_followers_has_all_posts() {
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        let first = publish(&graph, AUTHOR).await;
+        let since = |number: u64| micros(1_600_000_000_000_000 + number);
+        let rows = [READER]
+            .into_iter()
+            .chain(10..15_000)
+            .map(|follower| Ok(ImportRow { edge: edge(follower, AUTHOR), followed_at: Some(since(follower as u64)) }));
+        graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
+        let listed = async |since| {
+            let reader = Some((user(READER), since));
+            world.run(Timeline { author: user(AUTHOR), from: None, limit: 1, reader }).await.listed
+        };
+        world.wait_until(async || matches!(listed(since(READER as u64)).await, Listed::In(_))).await;
+        let Listed::In(shard) = listed(since(READER as u64)).await else { panic!("it does not move back") };
+        for (number, is_listed) in [(READER as u64, true), (READER as u64 + 1, false)] {
+            let look = IsListed { user: user(AUTHOR), shard, follower: user(READER), since: since(number) };
+            assert_eq!(world.run(look).await, is_listed);
+        }
+        assert_eq!(feed(&graph, READER, 5).await, [first]);
+        let second = publish(&graph, AUTHOR).await;
+        // By then it is in the inbox, of which nothing is still to be merged.
+        world
+            .wait_until(async || {
+                let (_, _, merging, entries) = live(world).await;
+                merging.is_empty() && entries == [second, first]
+            })
+            .await;
+        assert_eq!(feed(&graph, READER, 5).await, [second, first]);
+        graph.unfollow(edge(READER, AUTHOR), deadline()).await.unwrap();
+        let _third = publish(&graph, AUTHOR).await;
+        assert_eq!(feed(&graph, READER, 5).await, []);
+    });
 }
 
 /// The feed has exactly these entries, whatever the page size.

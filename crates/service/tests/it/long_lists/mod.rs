@@ -2,6 +2,8 @@
 
 mod model;
 mod parts;
+mod shards;
+mod star;
 
 use std::{
     env,
@@ -13,10 +15,10 @@ use futures::{future::join_all, stream};
 use keyspace::List;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use socialgraph_service::{Graph, ImportRow, ListQuery};
-use store::ops::{Apply, FollowerChange};
+use store::ops::FollowerChange;
 
 use self::{model::Model, parts::check_parts};
-use crate::support::{LIMIT, edge, micros, on_each_backend, user};
+use crate::support::{LIMIT, World, edge, micros, on_each_backend, user};
 
 const OWNER: i64 = 1;
 
@@ -32,26 +34,44 @@ fn a_long_list_is_a_sorted_list() {
     on_each_backend(async |world| {
         for list in [List::Following, List::Followers] {
             for times in [1, 5, 10_000_000] {
-                let mut model = Model::new(list, times, seed);
-                for key in [List::Following, List::Followers].map(|list| world.store.keys().list(list, user(OWNER))) {
-                    assert_eq!(world.redis("EXISTS", &key, &[]).await, "0");
-                }
-                let mut most_parts = 0;
-                for number in 0..50 {
-                    model.step(world).await;
-                    model.check(world).await;
-                    if number % 25 == 24 {
-                        most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
-                    }
-                }
-                model.grow(world).await;
-                model.check(world).await;
-                most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
-                assert!(most_parts > 4, "{most_parts}");
-                model.empty(world).await;
+                is_a_sorted_list(world, Model::new(list, times, seed)).await;
             }
         }
     });
+}
+
+/// While its oldest segments move into shards of few segments.
+#[test]
+fn a_list_in_shards_is_a_sorted_list() {
+    let seed = seed();
+    for times in [1, 5, 10_000_000] {
+        on_each_backend(async |world| {
+            is_a_sorted_list(world, Model::new(List::Followers, times, seed).in_shards()).await;
+        });
+    }
+}
+
+async fn is_a_sorted_list(world: &World, mut model: Model) {
+    let list = model.list;
+    let mut most_parts = 0;
+    for key in [List::Following, List::Followers].map(|list| world.store.keys().list(list, user(OWNER))) {
+        assert_eq!(world.redis("EXISTS", &key, &[]).await, "0");
+    }
+    for number in 0..50 {
+        model.step(world).await;
+        model.check(world).await;
+        if number % 25 == 24 {
+            most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
+        }
+    }
+    model.grow(world).await;
+    model.check(world).await;
+    most_parts = most_parts.max(check_parts(world, list, user(OWNER), model.entries.len()).await);
+    assert!(most_parts > 4, "{most_parts}");
+    if model.has_shards {
+        assert!(star::shards(world).await > 1);
+    }
+    model.empty(world).await;
 }
 
 /// A half edge in a long list goes with the unfollow of nothing, as in a short one.
@@ -65,7 +85,7 @@ fn field_g11_a_half_edge_in_a_segment_is_removed() {
             })
             .collect();
         for changes in changes.chunks(64) {
-            world.run(Apply { changes: changes.to_vec() }).await;
+            world.apply_all(changes).await;
         }
         for follower in [3, 250, 501] {
             let change = world.commit_unfollow(edge(follower, OWNER)).await;
@@ -107,7 +127,8 @@ fn changes_of_several_followees_come_in_any_order() {
         }
         changes.sort_by_key(|(place, ..)| *place);
         for changes in changes.chunks(64) {
-            world.run(Apply { changes: changes.iter().map(|&(_, edge, change)| (edge, change)).collect() }).await;
+            let changes: Vec<_> = changes.iter().map(|&(_, edge, change)| (edge, change)).collect();
+            world.apply_all(&changes).await;
         }
         let wanted: Vec<_> =
             (0..EACH).filter(|follower| follower % 3 != 0).map(|follower| user(10_000_000 + follower)).collect();

@@ -6,10 +6,10 @@ use ::model::{Edge, Entry, Micros, Order, UserId, Version, Window};
 use keyspace::List;
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use store::ops::{
-    Apply, Count, Follow, FollowRow, FollowerChange, FollowerRows, Probe, Probed, Range, RowOutcome, Unfollow,
+    Count, Follow, FollowRow, FollowerChange, FollowerRows, Place, Probe, Probed, Range, RowOutcome, Unfollow,
 };
 
-use super::{OWNER, parts::check_parts};
+use super::{OWNER, parts::check_parts, shards::spread};
 use crate::support::{World, micros, user};
 
 /// How many entries make a list long, besides those that are there twice.
@@ -17,7 +17,7 @@ const GROWTH: usize = 960;
 
 /// What a list should have.
 pub(super) struct Model {
-    list: List,
+    pub(super) list: List,
     pub(super) entries: BTreeMap<UserId, Micros>,
     /// Scores that were removed: no edge gets one of them again.
     removed: BTreeMap<UserId, Micros>,
@@ -25,6 +25,7 @@ pub(super) struct Model {
     /// Times are chosen from so many: few give many equal ones.
     times: u64,
     version: u64,
+    pub(super) has_shards: bool,
 }
 
 impl Model {
@@ -36,7 +37,13 @@ impl Model {
             random: StdRng::seed_from_u64(seed),
             times,
             version: 1_700_000_000_000_000,
+            has_shards: false,
         }
+    }
+
+    /// A list of followers whose oldest segments are moved.
+    pub(super) fn in_shards(self) -> Self {
+        Self { has_shards: true, ..self }
     }
 
     fn time(&mut self) -> Micros {
@@ -63,6 +70,10 @@ impl Model {
         match self.list {
             List::Following => self.follow_or_unfollow(world).await,
             List::Followers => self.apply(world).await,
+        }
+        if self.has_shards {
+            let steps = self.random.random_range(0..4);
+            spread(world, steps, 3).await;
         }
     }
 
@@ -146,9 +157,9 @@ impl Model {
             }
         }
         for changes in changes.chunks(64) {
-            world.run(Apply { changes: changes.to_vec() }).await;
+            world.apply_all(changes).await;
             if self.random.random_bool(0.2) {
-                world.run(Apply { changes: changes.to_vec() }).await;
+                world.apply_all(changes).await;
             }
         }
     }
@@ -171,7 +182,8 @@ impl Model {
                 _ => Window::ALL,
             };
             let limit = *[1, 2, 63, 128, 500, 1_000].choose(&mut self.random).unwrap();
-            let mut range = Range { list: self.list, user: user(OWNER), order, window, after, limit };
+            let from = after.map(Place::After);
+            let mut range = Range { list: self.list, user: user(OWNER), stretch: None, order, window, from, limit };
             let in_window = |entry: &Entry| (window.from..=window.until).contains(&entry.at);
             let is_after = |entry: &Entry| after.is_none_or(|after| order.is_after(*entry, after));
             let mut wanted: Vec<_> =
@@ -181,12 +193,12 @@ impl Model {
             }
             let mut read = Vec::new();
             loop {
-                let part = world.run(range).await;
+                let part = world.range(range).await;
                 assert!(part.len() <= limit);
                 read.extend_from_slice(&part);
                 match part.last() {
                     Some(last) if part.len() == limit && in_window(last) && read.len() < 3 * limit + 200 => {
-                        range.after = Some(*last);
+                        range.from = Some(Place::After(*last));
                     }
                     _ => break,
                 }
@@ -205,7 +217,7 @@ impl Model {
         let followees: Vec<_> = (0..number)
             .map(|_| if self.random.random() { self.somebody() } else { self.anybody_listed().unwrap_or(user(7)) })
             .collect();
-        let probed = world.run(Probe { follower: user(OWNER), followees: followees.clone() }).await;
+        let probed = world.run(Probe { follower: user(OWNER), followees: followees.clone() }).await.of_each;
         let mut untold = 0;
         for (followee, probed) in followees.iter().zip(probed) {
             match (self.entries.get(followee), probed) {
@@ -228,8 +240,11 @@ impl Model {
                 }
                 List::Followers => {
                     let changes: Vec<_> = (0..64).filter_map(|_| self.newest_follower()).collect();
-                    world.run(Apply { changes }).await;
+                    world.apply_all(&changes).await;
                 }
+            }
+            if self.has_shards {
+                spread(world, 1, 3).await;
             }
         }
     }
@@ -260,12 +275,17 @@ impl Model {
                 List::Followers => {
                     self.version += 1;
                     let change = FollowerChange::Absent { removed: Some(at), version: Version(self.version) };
-                    world.run(Apply { changes: vec![(Edge::new(other, user(OWNER)).unwrap(), change)] }).await;
+                    world.apply(Edge::new(other, user(OWNER)).unwrap(), change).await;
                 }
             }
             if self.entries.len() == 200 {
                 check_parts(world, self.list, user(OWNER), self.entries.len()).await;
             }
+        }
+        if self.has_shards {
+            // Their bounds stay.
+            check_parts(world, self.list, user(OWNER), 0).await;
+            return;
         }
         let keys = world.store.keys();
         for key in [

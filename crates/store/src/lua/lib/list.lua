@@ -7,6 +7,11 @@
 --
 -- A head may have more than 128 entries in a list of the first format, until it is converted.
 --
+-- The oldest segments of a very long list of followers lie in shards: lists of their own, in other partitions. In `parts` a shard is one
+-- bound, that of its newest segment; its id begins with '*', and no script here reads or changes it. All shards are below all
+-- segments. The bound of a shard only ever rises, and a shard stays when it has no entries, so that what is at or below its bound, and
+-- above the one before, belongs there for ever.
+--
 -- A script declares the keys of the segments that it touches; the caller does not know which these are before. So the call is made
 -- again with what the script asked for: `needs` is the answer, and nothing is written, as long as a key is missing. It has the number
 -- of the list's head among the keys, and the id of a segment, or '' for the key of a new one, in turn. What the call declares are
@@ -66,10 +71,20 @@ local function length(list)
   return list.head_entries + sealed_entries(list)
 end
 
+local function id_of_part(name)
+  return name:match('[^ ]*$')
+end
+
+-- The id of the shard that a part is; nil if it is none.
+local function shard_of(name)
+  local id = id_of_part(name)
+  return id:sub(1, 1) == '*' and id or nil
+end
+
 -- The key of a part by its name; nil if it must be asked for. Of the head the name is ''.
 local function key_of_part(list, name)
   if name == '' then return list.head end
-  local id = name:match('[^ ]+$')
+  local id = id_of_part(name)
   local place = list.index .. ':' .. id
   if not declared[place] and not is_needed[place] then
     is_needed[place] = true
@@ -173,9 +188,9 @@ local function add_to_part(list, key, name, rows)
   return #rows
 end
 
--- Does what was planned, even if entries were taken out since.
+-- Does what was planned, even if entries were taken out since. Gives whether there is a new segment.
 local function add_rows(list)
-  local sealed = 0
+  local sealed, has_new_segment = 0, false
   for _, plan in ipairs(list.plans) do
     local above, below, moved = plan.rows, {}, {}
     if plan.bound then
@@ -187,7 +202,7 @@ local function add_rows(list)
     end
     if #moved + #below > 0 then
       redis.call('ZADD', list.parts, plan.bound[2], plan.bound[1] .. ' ' .. plan.new_id)
-      list.is_long, list.newest = true, nil
+      list.is_long, list.newest, has_new_segment = true, nil, true
       if plan.name == '' then
         sealed = sealed + #moved
         add_members(list, moved)
@@ -197,6 +212,7 @@ local function add_rows(list)
     sealed = sealed + add_to_part(list, plan.key, plan.name, above)
   end
   if sealed > 0 then redis.call('ZINCRBY', list.parts, -sealed, '') end
+  return has_new_segment
 end
 
 -- Removes an entry from a part. What may be left of the part is left to `drop_empty`.
@@ -206,9 +222,9 @@ local function take_out(list, name, key, member)
   redis.call('ZINCRBY', list.parts, 1, '')
 end
 
--- Forgets a part that has no entries.
+-- Forgets a part that has no entries. Those of shards stay, for nothing must come to the head of one.
 local function drop_empty(list, name, key)
-  if name == '' or redis.call('EXISTS', key) == 1 then return end
+  if name == '' or list.is_shard or redis.call('EXISTS', key) == 1 then return end
   redis.call('ZREM', list.parts, name)
   list.newest = nil
   if redis.call('ZCARD', list.parts) == 1 then
@@ -233,7 +249,7 @@ local function search(list, member, most)
   if not list.is_long then return nil end
   local segments = math.min(most, redis.call('ZCARD', list.parts) - 1)
   for _, name in ipairs(redis.call('ZRANGE', list.parts, -segments, -1)) do
-    local key = key_of_part(list, name)
+    local key = not shard_of(name) and key_of_part(list, name)
     score = key and redis.call('ZSCORE', key, member)
     if score then return name, key, score end
   end
@@ -242,8 +258,9 @@ end
 
 -- Reads on from a place, newest first or oldest first, at most so many entries. The place is a score and a member: oldest first, what
 -- is at or above it comes; newest first, what is below it, or from the newest if the score is ''. Segments wholly beyond a last
--- score are not read. Gives what ZRANGE gives for each part.
-local function read_list(list, newest_first, score, member, most, last)
+-- score are not read, nor what comes after the segment of an id. Gives what ZRANGE gives for each part. Ends at a shard, and gives its
+-- rank in `parts` then.
+local function read_list(list, newest_first, score, member, most, last, last_id)
   local found, missing = {}, most
   local head = list.is_long and redis.call('ZCARD', list.parts) or 1
   local rank = (newest_first or list.is_long and score ~= '') and head or 1
@@ -275,7 +292,9 @@ local function read_list(list, newest_first, score, member, most, last)
     local number = math.max(math.ceil(missing / SEALED_HALF) + 1, 2 * declarations)
     local from, to = first, math.min(head - 1, first + number - 1)
     if newest_first then from, to = math.max(1, first - number + 1), first end
-    for _, name in ipairs(redis.call('ZRANGE', list.parts, from, to)) do key_of_part(list, name) end
+    for _, name in ipairs(redis.call('ZRANGE', list.parts, from, to)) do
+      if not shard_of(name) then key_of_part(list, name) end
+    end
   end
 
   while missing > 0 and rank >= 1 and rank <= head do
@@ -286,12 +305,14 @@ local function read_list(list, newest_first, score, member, most, last)
       local segment = redis.call('ZRANGE', list.parts, rank, rank, 'WITHSCORES')
       bound_before = tonumber(segment[2])
       if newest_first and bound_before < last then break end
+      if shard_of(segment[1]) then return found, rank end
       local key = key_of_part(list, segment[1])
       if not key then
         ask_from(rank)
         break
       end
       read_part(key)
+      if id_of_part(segment[1]) == last_id then break end
     end
     rank = rank + step
   end

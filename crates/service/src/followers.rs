@@ -1,0 +1,87 @@
+//! The second half of writes: lists of followers, wherever their parts lie.
+
+use std::collections::BTreeMap;
+
+use keyspace::{Shard, by_partition};
+use model::{Deadline, Edge, UserId};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Apply, ApplyToShard, FollowerChange, Recount, Routed},
+};
+
+use crate::spread::Spreader;
+
+/// Most changes of one script.
+const MOST_CHANGES: usize = 64;
+
+/// Makes lists of followers follow committed changes. Clones share the same work.
+#[derive(Clone)]
+pub(crate) struct Followers {
+    store: Store,
+    spreader: Spreader,
+}
+
+impl Followers {
+    pub(crate) fn new(store: Store, spreader: Spreader) -> Self {
+        Self { store, spreader }
+    }
+
+    /// Applies all changes, or gives an error: then some may be applied, and all may be applied again. One round trip; more for what
+    /// lies deep in long lists.
+    pub(crate) async fn apply(
+        &self,
+        changes: Vec<(Edge, FollowerChange)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        let results = if changes.len() == 1 {
+            vec![self.store.run(&Apply { changes }, traffic, deadline).await]
+        } else {
+            let keys = self.store.keys();
+            let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
+            let batches = by_partition(keys.partitions(), changes, MOST_CHANGES, home);
+            let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
+            self.store.run_all(&applies, traffic, deadline).await
+        };
+        let (mut routed, mut outcome) = (Vec::new(), Ok(()));
+        for result in results {
+            match result {
+                Ok(applied) => {
+                    routed.extend(applied.routed);
+                    applied.large.into_iter().for_each(|user| self.spreader.spread(user));
+                }
+                Err(error) => outcome = Err(error),
+            }
+        }
+        if !routed.is_empty() {
+            self.apply_to_shards(routed, traffic, deadline).await?;
+        }
+        outcome
+    }
+
+    /// The lengths of lists follow their shards before this is answered, and so before a change counts as applied.
+    async fn apply_to_shards(
+        &self,
+        routed: Vec<Routed>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        let mut of_shards: BTreeMap<(UserId, Shard), Vec<(Edge, FollowerChange)>> = BTreeMap::new();
+        for Routed { shard, edge, change } in routed {
+            of_shards.entry((edge.followee(), shard)).or_default().push((edge, change));
+        }
+        let (mut applies, mut of_applies) = (Vec::new(), Vec::new());
+        for ((user, shard), changes) in of_shards {
+            for changes in changes.chunks(MOST_CHANGES) {
+                applies.push(ApplyToShard { shard, changes: changes.to_vec() });
+                of_applies.push((user, shard));
+            }
+        }
+        let growths = self.store.run_all(&applies, traffic, deadline).await;
+        let mut recounts = Vec::with_capacity(growths.len());
+        for ((user, shard), growth) in of_applies.into_iter().zip(growths) {
+            recounts.push(Recount { user, shard, growth: growth? });
+        }
+        self.store.run_all(&recounts, traffic, deadline).await.into_iter().collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! Moves the oldest segments of very long lists of followers into shards in other partitions, so that no partition has a star alone.
+//!
+//! A list is right at every moment: a segment is copied to where nobody looks for it, and then given over in one step, if it has not
+//! changed since. Of instances that work at one list, the last to take the work has it.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use model::{Deadline, UserId};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Adopt, HandOver, Spread},
+};
+use tasks::Tasks;
+use tokio::sync::Notify;
+
+/// How many segments stay in the user's partition: the newest ones, which pages and deliveries begin with.
+const STAYS: u32 = 64;
+/// Of how many segments, of up to 128 followers each, a shard is made. Changes may split them later.
+const FULL: u32 = 128;
+/// Segments of one list that are moved before it is another list's turn.
+const TURN: usize = 64;
+/// For how long others leave a list alone.
+const LEASE: Duration = Duration::from_secs(10);
+/// How long a step may take.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// Spreads lists off the request path. Clones share the same work.
+#[derive(Clone)]
+pub(crate) struct Spreader {
+    waiting: Arc<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lists: Mutex<BTreeSet<UserId>>,
+    wake: Notify,
+}
+
+impl Spreader {
+    pub(crate) fn start(store: Store, tasks: &Tasks) -> Self {
+        let waiting = Arc::new(Waiting::default());
+        let work = Work { store, waiting: waiting.clone(), worker: format!("{:016x}", rand::random::<u64>()) };
+        let token = tasks.token().clone();
+        tasks.spawn("spreader", async move {
+            token.run_until_cancelled(work.run()).await;
+        });
+        Self { waiting }
+    }
+
+    /// A list of followers has so many segments that some may have to move. It may be said again.
+    pub(crate) fn spread(&self, user: UserId) {
+        self.waiting.add(user);
+    }
+}
+
+impl Waiting {
+    fn add(&self, user: UserId) {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner).insert(user);
+        self.wake.notify_one();
+    }
+
+    async fn next(&self) -> BTreeSet<UserId> {
+        loop {
+            let lists = std::mem::take(&mut *self.lists.lock().unwrap_or_else(PoisonError::into_inner));
+            if !lists.is_empty() {
+                return lists;
+            }
+            self.wake.notified().await;
+        }
+    }
+}
+
+struct Work {
+    store: Store,
+    waiting: Arc<Waiting>,
+    worker: String,
+}
+
+impl Work {
+    async fn run(self) {
+        loop {
+            for user in self.waiting.next().await {
+                match self.turn(user).await {
+                    Ok(true) => self.waiting.add(user),
+                    Ok(false) => {}
+                    // The list comes again with its next new segment.
+                    Err(error) => tracing::debug!(%user, %error, "list of followers not spread"),
+                }
+            }
+        }
+    }
+
+    /// Moves some segments. Gives whether there may be more.
+    async fn turn(&self, user: UserId) -> Result<bool, StoreError> {
+        let spread = Spread { user, worker: self.worker.clone(), lease: LEASE, stays: STAYS, full: FULL };
+        for _ in 0..TURN {
+            let deadline = Deadline::after(TIME_LIMIT);
+            let Some(spreading) = self.store.run(&spread, Traffic::Bulk, deadline).await? else { return Ok(false) };
+            if !self.store.run(&Adopt(&spreading), Traffic::Bulk, deadline).await? {
+                return Ok(false);
+            }
+            // If it has changed meanwhile, the next step copies it again.
+            if self.store.run(&HandOver(&spreading), Traffic::Bulk, deadline).await? {
+                metrics::counter!("socialgraph_spread_segments_total").increment(1);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,177 @@
+//! Segments that move into shards, and what may happen meanwhile.
+
+use std::time::Duration;
+
+use ::model::Version;
+use keyspace::List;
+use store::ops::{Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Recount, Spread, Spreading};
+
+use super::{OWNER, parts::check_parts};
+use crate::support::{World, edge, micros, on_each_backend, user};
+
+const FOLLOWERS: i64 = 1_000;
+
+/// Moves some segments, but the last two.
+pub(super) async fn spread(world: &World, steps: usize, full: u32) {
+    for _ in 0..steps {
+        let Some(spreading) = take(world, "worker", full).await else { break };
+        assert!(world.run(Adopt(&spreading)).await);
+        assert!(world.run(HandOver(&spreading)).await);
+    }
+}
+
+async fn take(world: &World, worker: &str, full: u32) -> Option<Spreading> {
+    let (user, worker, lease) = (user(OWNER), worker.to_owned(), Duration::from_millis(50));
+    world.run(Spread { user, worker, lease, stays: 2, full }).await
+}
+
+fn followed(follower: i64) -> (::model::Edge, FollowerChange) {
+    let followed_at = micros(1_600_000_000_000_000 + follower as u64);
+    (edge(follower, OWNER), FollowerChange::Present { followed_at, version: Version(5) })
+}
+
+fn unfollowed(follower: i64) -> (::model::Edge, FollowerChange) {
+    let removed = Some(micros(1_600_000_000_000_000 + follower as u64));
+    (edge(follower, OWNER), FollowerChange::Absent { removed, version: Version(6) })
+}
+
+async fn has_followers(world: &World) {
+    let changes: Vec<_> = (2..2 + FOLLOWERS).map(followed).collect();
+    for changes in changes.chunks(64) {
+        world.apply_all(changes).await;
+    }
+}
+
+/// The list is what it should be, in every part and in its length.
+async fn check(world: &World, followers: impl Iterator<Item = i64>) {
+    let listed: Vec<_> = world.list(List::Followers, user(OWNER)).await.iter().map(|entry| entry.user).collect();
+    let wanted: Vec<_> = followers.map(user).collect();
+    assert_eq!(listed, wanted);
+    check_parts(world, List::Followers, user(OWNER), wanted.len()).await;
+}
+
+#[test]
+fn steps_may_come_twice() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        let mut shards = std::collections::BTreeSet::new();
+        while let Some(spreading) = take(world, "worker", 3).await {
+            shards.insert(spreading.shard);
+            for _ in 0..2 {
+                assert!(world.run(Adopt(&spreading)).await);
+            }
+            assert!(world.run(HandOver(&spreading)).await);
+            assert!(!world.run(HandOver(&spreading)).await);
+        }
+        assert!(shards.len() > 1, "{shards:?}");
+        check(world, 2..2 + FOLLOWERS).await;
+    });
+}
+
+#[test]
+fn a_segment_that_changed_after_its_copy_stays() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 1, 100).await;
+        let spreading = take(world, "worker", 100).await.unwrap();
+        assert!(world.run(Adopt(&spreading)).await);
+        // In the copied segment, which begins after the one that was moved.
+        let removed = 2 + 96 + 5;
+        world.apply_all(&[unfollowed(removed)]).await;
+        assert!(!world.run(HandOver(&spreading)).await);
+        check_list(world, removed).await;
+        spread(world, 1, 100).await;
+        check(world, (2..2 + FOLLOWERS).filter(|follower| *follower != removed)).await;
+    });
+}
+
+/// As seen by readers: the shard may have a copy that is not part of the list.
+async fn check_list(world: &World, removed: i64) {
+    let listed = world.list(List::Followers, user(OWNER)).await;
+    let listed: Vec<_> = listed.iter().map(|entry| entry.user).collect();
+    assert_eq!(listed, (2..2 + FOLLOWERS).filter(|other| *other != removed).map(user).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_worker_that_was_superseded_does_nothing() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        let late = take(world, "late", 100).await.unwrap();
+        assert!(world.run(Adopt(&late)).await);
+        assert_eq!(take(world, "other", 100).await, None, "the lease is not over");
+        world.wait_until(async || take(world, "other", 100).await.is_some()).await;
+        let taken = take(world, "other", 100).await.unwrap();
+        assert_eq!(taken.shard, late.shard);
+        assert!(world.run(Adopt(&taken)).await);
+        assert!(!world.run(HandOver(&late)).await);
+        assert!(!world.run(Adopt(&late)).await);
+        assert!(world.run(HandOver(&taken)).await);
+        assert!(!world.run(Adopt(&late)).await);
+        check(world, 2..2 + FOLLOWERS).await;
+    });
+}
+
+/// An addition on its way to a shard, which a removal passes.
+#[test]
+fn a_late_addition_to_a_shard_does_not_bring_back_what_was_removed() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 4, 100).await;
+        let gone = 50;
+        let late = world.run(Apply { changes: vec![followed(gone)] }).await.routed;
+        assert_eq!(late.len(), 1);
+        world.apply_all(&[unfollowed(gone)]).await;
+        world.apply_routed(&late).await;
+        let wanted = || (2..2 + FOLLOWERS).filter(|follower| *follower != gone);
+        check(world, wanted()).await;
+        // A newer edge of the same follower is another one.
+        let followed_at = micros(1_600_000_000_000_000 + gone as u64 + FOLLOWERS as u64 * 2);
+        world.apply_all(&[(edge(gone, OWNER), FollowerChange::Present { followed_at, version: Version(7) })]).await;
+        world.apply_routed(&late).await;
+        check(world, wanted().chain([gone])).await;
+    });
+}
+
+#[test]
+fn lengths_follow_shards_in_any_order() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 4, 100).await;
+        let mut recounts = Vec::new();
+        for follower in [10, 20, 30] {
+            let routed = world.run(Apply { changes: vec![unfollowed(follower)] }).await.routed;
+            let [routed] = routed[..] else { panic!("{routed:?}") };
+            let changes = vec![(routed.edge, routed.change)];
+            let growth = world.run(ApplyToShard { shard: routed.shard, changes }).await;
+            recounts.push(Recount { user: user(OWNER), shard: routed.shard, growth });
+        }
+        for recount in [recounts[2], recounts[0], recounts[1], recounts[2]] {
+            world.run(recount).await;
+        }
+        assert_eq!(world.run(Count(user(OWNER))).await.followers, FOLLOWERS as u64 - 3);
+        check(world, (2..2 + FOLLOWERS).filter(|follower| ![10, 20, 30].contains(follower))).await;
+    });
+}
+
+/// Shards that lost all of their followers, and get others.
+#[test]
+fn an_empty_shard_stays_and_is_used_again() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 100, 3).await;
+        for chunk in (2..2 + FOLLOWERS).collect::<Vec<_>>().chunks(64) {
+            world.apply_all(&chunk.iter().copied().map(unfollowed).collect::<Vec<_>>()).await;
+        }
+        check(world, std::iter::empty()).await;
+        let again = (2..2 + FOLLOWERS).map(|follower| {
+            let followed_at = micros(1_600_000_000_000_000 + follower as u64);
+            let change = FollowerChange::Present { followed_at, version: Version(8) };
+            (edge(follower + 2 * FOLLOWERS, OWNER), change)
+        });
+        let again: Vec<_> = again.collect();
+        for changes in again.chunks(64) {
+            world.apply_all(changes).await;
+        }
+        check(world, (2..2 + FOLLOWERS).map(|follower| follower + FOLLOWERS * 2)).await;
+    });
+}
