@@ -236,5 +236,5 @@ pub(crate) fn counted(n: u64) -> impl Iterator<Item = i64> {
 
 /// The arguments of `apply.lua` for one change.
 pub(crate) fn apply_arguments(sign: &str, follower: UserId, version: Value, score: Value) -> Vec<Value> {
-    vec![3_600_i64.into(), 1_i64.into(), sign.into(), follower.get().into(), version, score]
+    vec![3_600_i64.into(), "".into(), 1_i64.into(), sign.into(), follower.get().into(), version, score]
 }

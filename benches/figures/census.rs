@@ -58,18 +58,22 @@ impl Sum {
 impl Census {
     /// Looks at every key of a keyspace on every node.
     pub(crate) async fn take(nodes: &Nodes, name: &str) -> Result<Self> {
-        Self::of_pattern(nodes, &format!("{name}:*")).await
+        Self::of_patterns(nodes, &[format!("{name}:*")]).await
     }
 
-    /// Looks at the keys of one word.
-    pub(crate) async fn of_word(nodes: &Nodes, name: &str, word: &str) -> Result<Self> {
-        Self::of_pattern(nodes, &format!("{name}:*:{word}:*")).await
+    /// Looks at the keys of some words.
+    pub(crate) async fn of_words(nodes: &Nodes, name: &str, words: &[&str]) -> Result<Self> {
+        let patterns: Vec<_> = words.iter().map(|word| format!("{name}:*:{word}:*")).collect();
+        Self::of_patterns(nodes, &patterns).await
     }
 
-    async fn of_pattern(nodes: &Nodes, pattern: &str) -> Result<Self> {
+    async fn of_patterns(nodes: &Nodes, patterns: &[String]) -> Result<Self> {
         let mut census = Self::default();
         for node in nodes.each() {
-            let keys = keys_of(node, pattern).await?;
+            let mut keys = BTreeSet::new();
+            for pattern in patterns {
+                keys.append(&mut keys_of(node, pattern).await?);
+            }
             let mut facts = stream::iter(keys).map(|key| facts_of(node, key)).buffer_unordered(SIDE_BY_SIDE);
             let mut sum = Sum::default();
             while let Some(found) = facts.try_next().await? {

@@ -63,12 +63,14 @@ impl Nodes {
 
     /// Seconds of processor time that all nodes together have used.
     pub(crate) async fn cpu_seconds(&self) -> Result<f64> {
-        let mut seconds = 0.0;
-        for info in self.all("INFO", &["cpu"]).await?.iter().filter_map(Value::as_str) {
-            let used = CPU_FIELDS.iter().filter_map(|name| field(&info, name)?.parse::<f64>().ok());
-            seconds += used.sum::<f64>();
-        }
-        Ok(seconds)
+        Ok(self.cpu_seconds_each().await?.iter().sum())
+    }
+
+    /// The same of each node.
+    pub(crate) async fn cpu_seconds_each(&self) -> Result<Vec<f64>> {
+        let infos = self.all("INFO", &["cpu"]).await?;
+        let used = |info: &str| CPU_FIELDS.iter().filter_map(|name| field(info, name)?.parse::<f64>().ok()).sum();
+        Ok(infos.iter().filter_map(Value::as_str).map(|info| used(&info)).collect())
     }
 
     /// What all nodes together have run, by command.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::stream;
+use futures::{StreamExt, TryStreamExt, stream};
 use rand::{SeedableRng, rngs::StdRng, seq::index};
 use socialgraph::v1::{
     BatchGetCountsRequest, Delivery, FollowRequest, ImportEdgesRequest, IsFollowingRequest, ListFollowersRequest,
@@ -40,6 +40,8 @@ const FOLLOWERS: u64 = 10;
 
 const PAGE: i32 = 500;
 const PAIRS: u64 = 2_000;
+const READS: u64 = 30_000;
+const READS_IN_FLIGHT: usize = 32;
 const SEED: u64 = 1_000_000;
 /// For how long the other calls run with nothing beside them, twice.
 const ALONE: Duration = Duration::from_secs(2);
@@ -49,6 +51,8 @@ const REACHED: &str = "socialgraph_fanout_deliveries_total{outcome=\"no_inbox\"}
 /// Goals: how many times as long as of an ordinary account Follow and Unfollow may take.
 const GOAL_FOLLOW: f64 = 1.5;
 const GOAL_UNFOLLOW: f64 = 2.0;
+/// Goal: how much more a primary may have to do for reads of one star than all have on average.
+const GOAL_LOAD: f64 = 1.5;
 
 /// A call about the star and the same about an ordinary account.
 #[derive(Clone, Copy)]
@@ -77,14 +81,15 @@ pub(crate) async fn print() -> Result<()> {
     let chosen = index::sample(&mut StdRng::seed_from_u64(SEED), size as usize, PAIRS.min(size) as usize);
     let star = Star { stage, size, chosen: chosen.iter().map(|n| n as u64).collect() };
     star.import().await?;
-    star.list().await?;
+    let tokens = star.list().await?;
     for compared in [Compared::IsFollowing, Compared::BatchGetCounts, Compared::Follow, Compared::Unfollow] {
         star.compare(compared).await?;
     }
     star.slowest("these calls").await?;
+    star.read(&tokens).await?;
     star.publish().await?;
     println!("  Keys of lists of followers, those of {ORDINARY_ACCOUNTS} ordinary accounts and others as well:");
-    Census::of_word(&star.stage.nodes, &star.stage.keyspace, "followers").await?.print_spread();
+    Census::of_words(&star.stage.nodes, &star.stage.keyspace, &["followers", "shard"]).await?.print_spread();
     star.stage.stop().await;
     Ok(())
 }
@@ -115,10 +120,10 @@ impl Star {
         self.slowest("the import").await
     }
 
-    /// All pages, with calls of ordinary accounts beside them.
-    async fn list(&self) -> Result<()> {
+    /// All pages, with calls of ordinary accounts beside them. Gives the tokens of the pages.
+    async fn list(&self) -> Result<Vec<String>> {
         let mut alone = Load::Edges.alone(&self.stage.graph, ALONE).await?;
-        let (pages, beside) = Load::Edges.beside(&self.stage.graph, self.pages()).await?;
+        let ((pages, tokens), beside) = Load::Edges.beside(&self.stage.graph, self.pages()).await?;
         let after = Load::Edges.alone(&self.stage.graph, ALONE).await?;
         alone.iter_mut().zip(&after).for_each(|(alone, after)| alone.extend(after));
         let [first, middle, last] = [0, 5, 9].map(|n| pages.tenth(n).median());
@@ -129,11 +134,13 @@ impl Star {
             last / first,
         );
         Load::Edges.print("the listing", &beside, &alone);
-        self.slowest("the listing").await
+        self.slowest("the listing").await?;
+        Ok(tokens)
     }
 
-    async fn pages(&self) -> Result<Times> {
+    async fn pages(&self) -> Result<(Times, Vec<String>)> {
         let (mut times, mut listed, mut page_token) = (Times::default(), 0, String::new());
+        let mut tokens = Vec::new();
         loop {
             let user_id = ids::of_group(STAR, 0);
             let request = ListFollowersRequest { user_id, page_size: PAGE, page_token, ..Default::default() };
@@ -144,9 +151,53 @@ impl Star {
             if page_token.is_empty() {
                 break;
             }
+            tokens.push(page_token.clone());
         }
         calls::check(listed == self.size, "list_followers")?;
-        Ok(times)
+        Ok((times, tokens))
+    }
+
+    /// Reads of which 90 % are about the star, and how much of their work each primary does.
+    async fn read(&self, tokens: &[String]) -> Result<()> {
+        let before = self.stage.nodes.cpu_seconds_each().await?;
+        let (took, ()) = time(async {
+            let reads = stream::iter((0..READS).map(|n| self.read_one(n, &tokens[n as usize * 7919 % tokens.len()])));
+            reads.buffer_unordered(READS_IN_FLIGHT).try_collect::<()>().await
+        })
+        .await?;
+        let after = self.stage.nodes.cpu_seconds_each().await?;
+        let used: Vec<_> = before.iter().zip(after).map(|(before, after)| after - before).collect();
+        let mean = used.iter().sum::<f64>() / used.len() as f64;
+        let times: Vec<_> = used.iter().map(|used| format!("{:.2}", used / mean)).collect();
+        println!(
+            "  {READS} reads, of which 90 % are about the star (IsFollowing, ListFollowers by 50 at any place, BatchGetCounts as 2 to 2 \
+             to 1): {:.0}/s; processor time of each primary, in times of their mean: {} (goal {GOAL_LOAD})",
+            READS as f64 / took.as_secs_f64(),
+            times.join(", "),
+        );
+        Ok(())
+    }
+
+    async fn read_one(&self, n: u64, token: &str) -> Result<()> {
+        let star = n % 100 < 90;
+        let user_id = if star { ids::of_group(STAR, 0) } else { ids::of_group(ORDINARY, n % ORDINARY_ACCOUNTS) };
+        match n % 10 {
+            0..=3 => {
+                let fan = ids::of_group(FAN, self.chosen[n as usize % self.chosen.len()]);
+                let request = IsFollowingRequest { follower_id: fan, followee_id: user_id, consistency: None };
+                self.graph().is_following(request).await?;
+            }
+            4..=7 => {
+                let page_token = if star { token.to_owned() } else { String::new() };
+                let request = ListFollowersRequest { user_id, page_size: 50, page_token, ..Default::default() };
+                let users = self.graph().list_followers(request).await?.into_inner().users;
+                calls::check(users.len() == if star { 50 } else { FOLLOWERS as usize }, "list_followers")?;
+            }
+            _ => {
+                self.graph().batch_get_counts(BatchGetCountsRequest { user_ids: vec![user_id] }).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The call about the star and about an ordinary account, in turns.
