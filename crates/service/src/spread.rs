@@ -12,10 +12,10 @@ use std::{
 use model::{Deadline, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Adopt, HandOver, Spread},
+    ops::{Adopt, HandOver, Spread, SpreadStep},
 };
 use tasks::Tasks;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 
 /// How many segments stay in the user's partition: the newest ones, which pages and deliveries begin with.
 const STAYS: u32 = 64;
@@ -25,6 +25,8 @@ const FULL: u32 = 128;
 const TURN: usize = 64;
 /// For how long others leave a list alone.
 const LEASE: Duration = Duration::from_secs(10);
+/// How long to wait after an error, or while another instance has the work.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How long a step may take.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
@@ -80,34 +82,59 @@ struct Work {
     worker: String,
 }
 
+/// How work at one list ended.
+enum Turn {
+    /// There may be more to do.
+    Over,
+    /// There is nothing more to do.
+    Done,
+    /// Another instance has the work, or had it and died.
+    Elsewhere,
+}
+
 impl Work {
     async fn run(self) {
+        let mut later = BTreeSet::new();
         loop {
-            for user in self.waiting.next().await {
+            let mut lists = match later.is_empty() {
+                true => self.waiting.next().await,
+                false => timeout(PAUSE, self.waiting.next()).await.unwrap_or_default(),
+            };
+            lists.append(&mut later);
+            for user in lists {
                 match self.turn(user).await {
-                    Ok(true) => self.waiting.add(user),
-                    Ok(false) => {}
-                    // The list comes again with its next new segment.
-                    Err(error) => tracing::debug!(%user, %error, "list of followers not spread"),
+                    Ok(Turn::Over) => self.waiting.add(user),
+                    Ok(Turn::Done) => {}
+                    Ok(Turn::Elsewhere) => {
+                        later.insert(user);
+                    }
+                    Err(error) => {
+                        tracing::debug!(%user, %error, "list of followers not spread yet");
+                        later.insert(user);
+                    }
                 }
             }
         }
     }
 
-    /// Moves some segments. Gives whether there may be more.
-    async fn turn(&self, user: UserId) -> Result<bool, StoreError> {
+    /// Moves some segments.
+    async fn turn(&self, user: UserId) -> Result<Turn, StoreError> {
         let spread = Spread { user, worker: self.worker.clone(), lease: LEASE, stays: STAYS, full: FULL };
         for _ in 0..TURN {
             let deadline = Deadline::after(TIME_LIMIT);
-            let Some(spreading) = self.store.run(&spread, Traffic::Bulk, deadline).await? else { return Ok(false) };
+            let spreading = match self.store.run(&spread, Traffic::Bulk, deadline).await? {
+                SpreadStep::Move(spreading) => spreading,
+                SpreadStep::Elsewhere => return Ok(Turn::Elsewhere),
+                SpreadStep::Done => return Ok(Turn::Done),
+            };
             if !self.store.run(&Adopt(&spreading), Traffic::Bulk, deadline).await? {
-                return Ok(false);
+                return Ok(Turn::Elsewhere);
             }
             // If it has changed meanwhile, the next step copies it again.
             if self.store.run(&HandOver(&spreading), Traffic::Bulk, deadline).await? {
                 metrics::counter!("socialgraph_spread_segments_total").increment(1);
             }
         }
-        Ok(true)
+        Ok(Turn::Over)
     }
 }

@@ -14,6 +14,7 @@ mod model;
 mod random_faults;
 mod reshard;
 mod scripts;
+mod star;
 mod storm;
 mod support;
 mod takeover;

@@ -3,7 +3,7 @@
 -- Keys:       followers:<t>, followers:<t>:parts and followers:<t>:shards of the followee t.
 -- Arguments:  the worker's name; for how many milliseconds it has the work; the number of segments that stay; of how many segments a
 --             shard is made; what the numbers of the list's shards are counted from.
--- Returns:    nothing if somebody else has the work, or no more segments are to move. Else the epoch, a number that gets higher with
+-- Returns:    nothing if no more segments are to move; one 0 if somebody else has the work. Else the epoch, a number that gets higher with
 --             each worker; the segment's name, the score of its bound, and its members and scores with blanks in between; and the
 --             shard's id, its name until now and the score of its bound (both '' if the shard is new).
 -- Slot rule:  every key carries one partition's hash tag.
@@ -15,7 +15,7 @@ local list, shards = open_list(1), KEYS[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('HMGET', shards, 'worker', 'until', 'epoch')
-if known[1] and known[1] ~= worker and tonumber(known[2]) > now then return {} end
+if known[1] and known[1] ~= worker and tonumber(known[2]) > now then return { 0 } end
 
 -- Each shard has a field, too.
 local number = known[1] and redis.call('HLEN', shards) - 3 or 0

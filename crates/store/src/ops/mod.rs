@@ -28,7 +28,7 @@ pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 
-pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, Spreading};
+pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 
 use crate::{StoreError, call::Call};
 

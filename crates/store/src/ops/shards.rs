@@ -24,6 +24,17 @@ pub struct Spread {
     pub full: u32,
 }
 
+/// What there is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpreadStep {
+    /// A segment is to move.
+    Move(Spreading),
+    /// Another worker has the work.
+    Elsewhere,
+    /// Nothing.
+    Done,
+}
+
 /// A segment that is to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spreading {
@@ -54,8 +65,7 @@ impl Bound {
 }
 
 impl Operation for Spread {
-    /// `None` if somebody else has the work, or nothing more is to move.
-    type Output = Option<Spreading>;
+    type Output = SpreadStep;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let args = vec![
@@ -68,17 +78,19 @@ impl Operation for Spread {
         Ok(Call::script(&script::SPREAD, home(keys, self.user)?, args))
     }
 
-    fn answer(&self, answer: Value) -> Result<Option<Spreading>, StoreError> {
+    fn answer(&self, answer: Value) -> Result<SpreadStep, StoreError> {
         let told = value::array(answer)?;
-        if told.is_empty() {
-            return Ok(None);
+        match told.len() {
+            0 => return Ok(SpreadStep::Done),
+            1 => return Ok(SpreadStep::Elsewhere),
+            _ => {}
         }
         let [epoch, name, score, rows, shard, shard_name, shard_score] = value::array_of(Value::Array(told))?;
         let bound = |name: &Value, score: &Value| {
             Ok::<_, StoreError>(Bound { name: value::text(name)?.to_owned(), score: value::text(score)?.to_owned() })
         };
         let shard_before = bound(&shard_name, &shard_score)?;
-        Ok(Some(Spreading {
+        Ok(SpreadStep::Move(Spreading {
             user: self.user,
             shard: value::shard(value::text(&shard)?)?,
             epoch: value::number(&epoch)?,

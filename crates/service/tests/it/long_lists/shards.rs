@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::model::Version;
 use keyspace::List;
-use store::ops::{Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Recount, Spread, Spreading};
+use store::ops::{Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Recount, Spread, SpreadStep, Spreading};
 
 use super::{OWNER, parts::check_parts};
 use crate::support::{World, edge, micros, on_each_backend, user};
@@ -22,7 +22,10 @@ pub(super) async fn spread(world: &World, steps: usize, full: u32) {
 
 async fn take(world: &World, worker: &str, full: u32) -> Option<Spreading> {
     let (user, worker, lease) = (user(OWNER), worker.to_owned(), Duration::from_millis(50));
-    world.run(Spread { user, worker, lease, stays: 2, full }).await
+    match world.run(Spread { user, worker, lease, stays: 2, full }).await {
+        SpreadStep::Move(spreading) => Some(spreading),
+        SpreadStep::Elsewhere | SpreadStep::Done => None,
+    }
 }
 
 fn followed(follower: i64) -> (::model::Edge, FollowerChange) {
