@@ -15,8 +15,8 @@ use crate::support::{
 };
 
 const STAR: i64 = 1;
-/// Enough that a list of them is spread.
-const FOLLOWERS: i64 = 15_000;
+/// Enough that a list of them is spread, however full its segments are.
+const FOLLOWERS: i64 = 20_000;
 const KILLS: i64 = 3;
 /// Segments moved before a kill.
 const MOVED: f64 = 10.0;
