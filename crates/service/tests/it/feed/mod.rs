@@ -66,7 +66,7 @@ fn a_reader_in_a_shard_of_the_authors_followers_has_all_posts() {
         let since = |number: u64| micros(1_600_000_000_000_000 + number);
         let rows = [READER]
             .into_iter()
-            .chain(10..15_000)
+            .chain(10..20_000)
             .map(|follower| Ok(ImportRow { edge: edge(follower, AUTHOR), followed_at: Some(since(follower as u64)) }));
         graph.import(stream::iter(rows.collect::<Vec<_>>()), None).await.unwrap();
         let listed = async |since| {
