@@ -213,7 +213,7 @@ impl Keyspace {
         self.of_shard(user, shard, "gone")
     }
 
-    /// HASH: by how many entries changes made a shard longer, how often, and who last moved a segment into it.
+    /// HASH: by how many entries changes made a shard longer, how often, and the last step of moving a segment into it.
     pub fn shard_facts(&self, user: UserId, shard: Shard) -> Key {
         self.of_shard(user, shard, "facts")
     }

@@ -1,16 +1,16 @@
 -- Gives a segment that was copied to the end of a shard over to the shard.
 --
 -- Keys:       followers:<t>, followers:<t>:parts and followers:<t>:shards of the followee t.
--- Arguments:  the worker's epoch; the segment's name, the score of its bound, and its members and scores as they were copied, with blanks
+-- Arguments:  the number of the step; the segment's name, the score of its bound, and its members and scores as they were copied, with blanks
 --             in between; the shard's id, and its name until now ('' if it is new).
--- Returns:    1; or 0 if the segment has changed since, or a worker with a higher epoch has the work, and nothing was done.
+-- Returns:    1; or 0 if the segment has changed since, or there was a later step, and nothing was done.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes. Again, the segment is gone, and nothing is done.
 -- Cost:       O(log list), and 128 entries read.
 
 local list, shards = open_list(1), KEYS[3]
-local epoch, name, score, copied, shard, old_name = unpack(ARGV)
-if redis.call('HGET', shards, 'epoch') ~= epoch then return 0 end
+local step, name, score, copied, shard, old_name = unpack(ARGV)
+if redis.call('HGET', shards, 'step') ~= step then return 0 end
 if not redis.call('ZSCORE', list.parts, name) then return 0 end
 local key = key_of_part(list, name)
 if #needs > 1 then return needs end

@@ -42,8 +42,8 @@ pub struct Spreading {
     pub user: UserId,
     /// Where to.
     pub shard: Shard,
-    /// The work of a worker with a lower number is void.
-    epoch: i64,
+    /// Steps with lower numbers are void.
+    step: i64,
     segment: Bound,
     /// Members and scores in turn, with blanks in between.
     rows: String,
@@ -85,7 +85,7 @@ impl Operation for Spread {
             1 => return Ok(SpreadStep::Elsewhere),
             _ => {}
         }
-        let [epoch, name, score, rows, shard, shard_name, shard_score] = value::array_of(Value::Array(told))?;
+        let [step, name, score, rows, shard, shard_name, shard_score] = value::array_of(Value::Array(told))?;
         let bound = |name: &Value, score: &Value| {
             Ok::<_, StoreError>(Bound { name: value::text(name)?.to_owned(), score: value::text(score)?.to_owned() })
         };
@@ -93,7 +93,7 @@ impl Operation for Spread {
         Ok(SpreadStep::Move(Spreading {
             user: self.user,
             shard: value::shard(value::text(&shard)?)?,
-            epoch: value::number(&epoch)?,
+            step: value::number(&step)?,
             segment: bound(&name, &score)?,
             rows: value::text(&rows)?.to_owned(),
             shard_before: Some(shard_before).filter(|bound| !bound.name.is_empty()),
@@ -106,16 +106,16 @@ impl Operation for Spread {
 pub struct Adopt<'a>(pub &'a Spreading);
 
 impl Operation for Adopt<'_> {
-    /// Whether no worker with a higher number was there.
+    /// Whether no later step was there.
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let Spreading { user, shard, epoch, segment, rows, shard_before } = self.0;
+        let Spreading { user, shard, step, segment, rows, shard_before } = self.0;
         let names = vec![keys.shard(*user, *shard), keys.shard_parts(*user, *shard), keys.shard_facts(*user, *shard)];
         let [score_before, member_before] =
             shard_before.as_ref().map_or(["", ""], |bound| [bound.score.as_str(), bound.member()]);
         let mut args: Vec<Value> = vec![
-            (*epoch).into(),
+            (*step).into(),
             score_before.into(),
             member_before.into(),
             segment.score.as_str().into(),
@@ -138,14 +138,14 @@ impl Operation for Adopt<'_> {
 pub struct HandOver<'a>(pub &'a Spreading);
 
 impl Operation for HandOver<'_> {
-    /// Whether the segment was as it was copied.
+    /// Whether the segment was as it was copied, and no later step began.
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let Spreading { user, shard, epoch, segment, rows, shard_before } = self.0;
+        let Spreading { user, shard, step, segment, rows, shard_before } = self.0;
         let name_before = shard_before.as_ref().map_or("", |bound| bound.name.as_str());
         let args = vec![
-            (*epoch).into(),
+            (*step).into(),
             segment.name.as_str().into(),
             segment.score.as_str().into(),
             rows.as_str().into(),

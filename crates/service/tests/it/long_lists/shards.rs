@@ -71,6 +71,29 @@ fn steps_may_come_twice() {
     });
 }
 
+/// A connection that was given up may still deliver a step when others are done.
+#[test]
+fn a_step_that_comes_again_much_later_does_nothing() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        let first = take(world, "worker", 100).await.unwrap();
+        assert!(world.run(Adopt(&first)).await && world.run(HandOver(&first)).await);
+        let removed = 10;
+        world.apply_all(&[unfollowed(removed)]).await;
+        assert!(world.run(Adopt(&first)).await);
+        let wanted = || (2..2 + FOLLOWERS).filter(|follower| *follower != removed);
+        check(world, wanted()).await;
+        let second = take(world, "worker", 100).await.unwrap();
+        assert!(!world.run(HandOver(&first)).await);
+        assert!(world.run(Adopt(&second)).await);
+        assert!(!world.run(Adopt(&first)).await);
+        assert!(world.run(HandOver(&second)).await);
+        assert!(!world.run(Adopt(&first)).await && world.run(Adopt(&second)).await);
+        assert!(!world.run(HandOver(&second)).await);
+        check(world, wanted()).await;
+    });
+}
+
 #[test]
 fn a_segment_that_changed_after_its_copy_stays() {
     on_each_backend(async |world| {
