@@ -35,12 +35,12 @@ impl Followers {
         deadline: Deadline,
     ) -> Result<(), StoreError> {
         let results = if changes.len() == 1 {
-            vec![self.store.run(&Apply { changes }, traffic, deadline).await]
+            vec![self.store.run(&Apply::new(changes), traffic, deadline).await]
         } else {
             let keys = self.store.keys();
             let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
             let batches = by_partition(keys.partitions(), changes, MOST_CHANGES, home);
-            let applies: Vec<_> = batches.into_iter().map(|batch| Apply { changes: batch.items }).collect();
+            let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
         let (mut routed, mut outcome) = (Vec::new(), Ok(()));

@@ -105,7 +105,7 @@ fn a_batch_of_many_rows_is_finished_row_by_row() {
         for followee in 2..40_i64 {
             let change = world.commit_new(edge(1, followee), Some(micros(1_000_000 + followee.unsigned_abs()))).await;
             if followee % 3 == 0 {
-                world.run(Apply { changes: vec![(edge(1, followee), change)] }).await;
+                world.run(Apply::new(vec![(edge(1, followee), change)])).await;
             }
         }
         world.wait_until(async || world.pending(user(1)).await == 0).await;

@@ -124,7 +124,7 @@ impl World {
 
     /// Applies at most 64 changes of followees of one partition, to shards as well.
     pub(crate) async fn apply_all(&self, changes: &[(Edge, FollowerChange)]) {
-        let applied = self.run(Apply { changes: changes.to_vec() }).await;
+        let applied = self.run(Apply::new(changes.to_vec())).await;
         self.apply_routed(&applied.routed).await;
     }
 

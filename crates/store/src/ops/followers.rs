@@ -17,8 +17,8 @@ const GONE_KEPT_SECONDS: i64 = 3600;
 /// Makes lists of followers follow committed changes. See `apply.lua`.
 #[derive(Clone, Debug)]
 pub struct Apply {
-    /// 1 to 64 changes, in any order; the followees of all are in one partition.
-    pub changes: Vec<(Edge, FollowerChange)>,
+    /// Those of each followee next to each other.
+    changes: Vec<(Edge, FollowerChange)>,
 }
 
 /// What became of an edge.
@@ -61,16 +61,15 @@ pub struct Routed {
 }
 
 impl Apply {
-    /// The changes of each followee, next to each other.
-    fn sorted(&self) -> Vec<(Edge, FollowerChange)> {
-        let mut changes = self.changes.clone();
+    /// Applies 1 to 64 changes, in any order; the followees of all are in one partition.
+    pub fn new(mut changes: Vec<(Edge, FollowerChange)>) -> Self {
         changes.sort_by_key(|(edge, _)| edge.followee());
-        changes
+        Self { changes }
     }
-}
 
-fn by_followee(changes: &[(Edge, FollowerChange)]) -> impl Iterator<Item = &[(Edge, FollowerChange)]> {
-    changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee())
+    fn by_followee(&self) -> impl Iterator<Item = &[(Edge, FollowerChange)]> {
+        self.changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee())
+    }
 }
 
 /// What `apply.lua` takes for one list.
@@ -94,12 +93,11 @@ impl Operation for Apply {
     type Output = Applied;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let sorted = self.sorted();
-        let mut names = Vec::with_capacity(3 * sorted.len());
-        let mut args = Vec::with_capacity(2 + 5 * sorted.len());
+        let mut names = Vec::with_capacity(3 * self.changes.len());
+        let mut args = Vec::with_capacity(2 + 5 * self.changes.len());
         let mut growing = Vec::new();
         args.extend([Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("")]);
-        for changes in by_followee(&sorted) {
+        for changes in self.by_followee() {
             let followee = changes[0].0.followee();
             if changes.len() >= MANY_ROWS {
                 growing.push(names.len() + 1);
@@ -114,19 +112,15 @@ impl Operation for Apply {
     fn answer(&self, answer: Value) -> Result<Applied, StoreError> {
         let told = value::array(answer)?;
         let mut applied = Applied::default();
-        if told.is_empty() {
-            return Ok(applied);
-        }
-        let sorted = self.sorted();
         for item in &told {
             let text = value::text(item)?;
             let wrong = || StoreError::Refused(format!("expected a change or a list, got {text:?}"));
             if let Some(list) = text.strip_prefix('+') {
-                let list = list.parse().ok().and_then(|number| by_followee(&sorted).nth(number)).ok_or_else(wrong)?;
+                let list = list.parse().ok().and_then(|number| self.by_followee().nth(number)).ok_or_else(wrong)?;
                 applied.large.push(list[0].0.followee());
             } else {
                 let (number, shard) = text.split_once(' ').ok_or_else(wrong)?;
-                let change = number.parse::<usize>().ok().and_then(|number| sorted.get(number));
+                let change = number.parse::<usize>().ok().and_then(|number| self.changes.get(number));
                 let &(edge, change) = change.ok_or_else(wrong)?;
                 applied.routed.push(Routed { shard: value::shard(shard)?, edge, change });
             }

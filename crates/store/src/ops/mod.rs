@@ -8,6 +8,7 @@ mod lists;
 mod pending;
 mod posts;
 mod shards;
+mod whole_lists;
 
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
@@ -20,15 +21,14 @@ pub use keyspace::{
     TryCompact,
 };
 pub use lists::{
-    Clock, Convert, Converted, Count, Counts, MOST_SEGMENTS, NewestParts, Outline, Outlined, Part, Probe, Probed,
-    ProbedAll, Range, RangePart, Segment, Span, Stretch,
+    Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, Probed, ProbedAll, Range, RangePart, Stretch,
 };
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
-
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
+pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
 
 use crate::{StoreError, call::Call};
 

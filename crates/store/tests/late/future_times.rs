@@ -34,14 +34,14 @@ async fn a_refollow_that_overtakes_the_end_of_a_future_follow_stays() {
     let in_the_future = Micros::now().saturating_add(Duration::from_secs(8));
     let (first_at, first) = follow(store, edge, Some(in_the_future)).await;
     assert!(first_at.get() <= first.0 && first_at < in_the_future, "a future time counts as now");
-    let add = |followed_at, version| Apply { changes: vec![(edge, FollowerChange::Present { followed_at, version })] };
+    let add = |followed_at, version| Apply::new(vec![(edge, FollowerChange::Present { followed_at, version })]);
     run(store, add(first_at, first)).await;
     let unfollowed = run(store, Unfollow { edge, seen: Version(0) }).await;
     assert_eq!(unfollowed.removed, Some(first_at));
     let (second_at, second) = follow(store, edge, None).await;
     run(store, add(second_at, second)).await;
     let removal = FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version };
-    run(store, Apply { changes: vec![(edge, removal)] }).await;
+    run(store, Apply::new(vec![(edge, removal)])).await;
 
     let (list, order) = (List::Followers, Order::NewestFirst);
     let range = Range { list, user: followee, stretch: None, order, window: Window::ALL, from: None, limit: 5 };

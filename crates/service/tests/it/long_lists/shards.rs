@@ -144,7 +144,7 @@ fn a_late_addition_to_a_shard_does_not_bring_back_what_was_removed() {
         has_followers(world).await;
         spread(world, 4, 100).await;
         let gone = 50;
-        let late = world.run(Apply { changes: vec![followed(gone)] }).await.routed;
+        let late = world.run(Apply::new(vec![followed(gone)])).await.routed;
         assert_eq!(late.len(), 1);
         world.apply_all(&[unfollowed(gone)]).await;
         world.apply_routed(&late).await;
@@ -165,7 +165,7 @@ fn lengths_follow_shards_in_any_order() {
         spread(world, 4, 100).await;
         let mut recounts = Vec::new();
         for follower in [10, 20, 30] {
-            let routed = world.run(Apply { changes: vec![unfollowed(follower)] }).await.routed;
+            let routed = world.run(Apply::new(vec![unfollowed(follower)])).await.routed;
             let [routed] = routed[..] else { panic!("{routed:?}") };
             let changes = vec![(routed.edge, routed.change)];
             let growth = world.run(ApplyToShard { shard: routed.shard, changes }).await;

@@ -1,0 +1,115 @@
+//! Reads of whole lists, by their segments.
+
+use fred::types::Value;
+use keyspace::{Keyspace, List, SlotGroup};
+use model::{Entry, Micros, Order, UserId, Window};
+
+use super::{
+    Operation, Place, Range,
+    lists::{entries, entry, list_keys},
+};
+use crate::{StoreError, call::Call, script, value};
+
+/// Reads a list that is one key, or tells the segments of a longer one. See `outline.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// Which list.
+    pub list: List,
+    /// Whose.
+    pub user: UserId,
+    /// The number of the first segment, from 0 for the oldest.
+    pub first: usize,
+}
+
+/// How a list lies in its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlined {
+    /// All entries, oldest first.
+    Entries(Vec<Entry>),
+    /// Segments, oldest first, and besides them a head; fewer than [`MOST_SEGMENTS`]: there are no more.
+    Segments(Vec<Segment>),
+}
+
+/// Most segments of one [`Outline`].
+pub const MOST_SEGMENTS: usize = 1_000;
+
+/// An older part of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// A place that no entry of the segment is after.
+    pub bound: Entry,
+    id: String,
+}
+
+impl Operation for Outline {
+    type Output = Outlined;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let group = SlotGroup::new(list_keys(keys, self.list, self.user).into())?;
+        Ok(Call::script(&script::OUTLINE, group, vec![(self.first as i64).into(), (MOST_SEGMENTS as i64).into()]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Outlined, StoreError> {
+        let [is_long, rows] = value::array_of(answer)?;
+        if value::number::<u8>(&is_long)? == 0 {
+            return entries(&rows).map(Outlined::Entries);
+        }
+        segments(&rows).map(Outlined::Segments)
+    }
+}
+
+/// Names of segments and scores of their bounds in turn, with blanks in between.
+pub(super) fn segments(text: &Value) -> Result<Vec<Segment>, StoreError> {
+    let words: Vec<_> = value::text(text)?.split_ascii_whitespace().collect();
+    let segments = words.chunks(3).map(|row| match row {
+        [member, id, at] => Ok(Segment { bound: entry(member, at)?, id: (*id).to_owned() }),
+        _ => Err(value::unexpected("a segment", text)),
+    });
+    segments.collect()
+}
+
+/// Reads some segments that follow each other, or the head. See `range.lua`.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// Which list.
+    pub list: List,
+    /// Whose.
+    pub user: UserId,
+    /// Only entries after this one.
+    pub after: Option<Entry>,
+    /// The segments, 1 to 7, oldest first; none for the head.
+    pub segments: Vec<Segment>,
+}
+
+impl Operation for Span {
+    /// The entries up to the last segment's bound, oldest first. `None`: more than 1,000 came meanwhile.
+    type Output = Option<Vec<Entry>>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let ids: Vec<_> = self.segments.iter().map(|segment| segment.id.clone()).collect();
+        let last = ids.last().map_or("", String::as_str);
+        Ok(self.range().call_until(last, keys)?.with_segments(&ids))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<Vec<Entry>>, StoreError> {
+        let range = self.range();
+        let mut entries = range.answer(answer)?.entries;
+        let is_cut = entries.len() == range.limit;
+        let bound = self.segments.last().map(|segment| segment.bound);
+        let is_beyond = |entry: &Entry| bound.is_some_and(|bound| *entry > bound);
+        if is_cut && !entries.last().is_some_and(is_beyond) {
+            return Ok(None);
+        }
+        entries.retain(|entry| !is_beyond(entry));
+        Ok(Some(entries))
+    }
+}
+
+impl Span {
+    fn range(&self) -> Range {
+        let until = self.segments.last().map_or(Micros::MAX, |segment| segment.bound.at);
+        let window = Window { until, ..Window::ALL };
+        let (list, user, order, from) = (self.list, self.user, Order::OldestFirst, self.after.map(Place::After));
+        Range { list, user, stretch: None, order, window, from, limit: 1_000 }
+    }
+}
