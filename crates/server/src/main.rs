@@ -1,5 +1,8 @@
 //! The binary: reads the command line and the configuration, composes a server, and exits.
 
+// Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
+#![recursion_limit = "512"]
+
 use std::{error::Error, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Args, Parser, Subcommand};

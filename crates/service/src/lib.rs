@@ -1,5 +1,8 @@
 //! What the product does: the graph of follows, and the work behind it. Knows neither gRPC nor Redis' client.
 
+// Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
+#![recursion_limit = "512"]
+
 mod common;
 mod convert;
 mod counts;

@@ -3,6 +3,9 @@
 //! A case is an `async fn` that takes a [`support::Place`]; [`on_each_backend!`] makes three tests of it, such as
 //! `follow::again_changes_nothing::cluster`, `…::single` and `…::valkey`.
 
+// Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
+#![recursion_limit = "512"]
+
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
 
 /// Runs cases on each backend. Stands once in a module, and names all of its cases.
