@@ -1,6 +1,6 @@
 //! The second half of writes: lists of followers, wherever their parts lie.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use keyspace::{Shard, by_partition};
 use model::{Deadline, Edge, UserId};
@@ -9,7 +9,7 @@ use store::{
     ops::{Apply, ApplyToShard, FollowerChange, Recount, Routed},
 };
 
-use crate::spread::Spreader;
+use crate::{outlines::Outlines, spread::Spreader};
 
 /// Most changes of one script.
 const MOST_CHANGES: usize = 64;
@@ -19,11 +19,12 @@ const MOST_CHANGES: usize = 64;
 pub(crate) struct Followers {
     store: Store,
     spreader: Spreader,
+    outlines: Outlines,
 }
 
 impl Followers {
     pub(crate) fn new(store: Store, spreader: Spreader) -> Self {
-        Self { store, spreader }
+        Self { outlines: Outlines::new(store.clone()), store, spreader }
     }
 
     /// Applies all changes, or gives an error: then some may be applied, and all may be applied again. One round trip; more for what
@@ -70,14 +71,19 @@ impl Followers {
         for Routed { shard, edge, change } in routed {
             of_shards.entry((edge.followee(), shard)).or_default().push((edge, change));
         }
-        let (mut applies, mut of_applies) = (Vec::new(), Vec::new());
+        let (mut applies, mut of_applies, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for ((user, shard), changes) in of_shards {
+            let segments = self.outlines.get(user, shard).unwrap_or_else(|| {
+                unknown.push((user, shard));
+                Arc::default()
+            });
             for changes in changes.chunks(MOST_CHANGES) {
-                applies.push(ApplyToShard { shard, changes: changes.to_vec() });
+                applies.push(ApplyToShard { shard, changes: changes.to_vec(), segments: segments.clone() });
                 of_applies.push((user, shard));
             }
         }
-        let growths = self.store.run_all(&applies, traffic, deadline).await;
+        let applying = self.store.run_all(&applies, traffic, deadline);
+        let (growths, ()) = futures::join!(applying, self.outlines.learn(&unknown, deadline));
         let mut recounts = Vec::with_capacity(growths.len());
         for ((user, shard), growth) in of_applies.into_iter().zip(growths) {
             recounts.push(Recount { user, shard, growth: growth? });

@@ -18,6 +18,7 @@ mod lanes;
 mod lease;
 mod limits;
 mod lists;
+mod outlines;
 mod posts;
 mod purge;
 mod relay;

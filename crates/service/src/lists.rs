@@ -186,7 +186,7 @@ async fn in_slices(store: &Store, span: &Span, deadline: Deadline) -> Result<Vec
 async fn outline(store: &Store, list: List, user: UserId, deadline: Deadline) -> Result<Outlined, StoreError> {
     let mut all = Vec::new();
     loop {
-        let outline = Outline { list, user, first: all.len() };
+        let outline = Outline { list, user, shard: None, first: all.len() };
         match store.run(&outline, Traffic::Bulk, deadline).await? {
             Outlined::Entries(entries) => return Ok(Outlined::Entries(entries)),
             Outlined::Segments(segments) => {

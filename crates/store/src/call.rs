@@ -74,9 +74,9 @@ impl Call {
     }
 
     /// Declares segments that a script will ask for otherwise, of the list whose head is the first key.
-    pub(crate) fn with_segments(mut self, ids: &[String]) -> Self {
+    pub(crate) fn with_segments<'a>(mut self, ids: impl IntoIterator<Item = &'a str>) -> Self {
         let list = self.keys[0].clone();
-        let segments = ids.iter().map(|id| Segment { head: 1, id: id.clone(), key: list.segment(id) });
+        let segments = ids.into_iter().map(|id| Segment { head: 1, id: id.to_owned(), key: list.segment(id) });
         self.segments.extend(segments);
         self
     }

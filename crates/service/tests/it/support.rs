@@ -130,7 +130,8 @@ impl World {
 
     pub(crate) async fn apply_routed(&self, routed: &[Routed]) {
         for &Routed { shard, edge, change } in routed {
-            let growth = self.run(ApplyToShard { shard, changes: vec![(edge, change)] }).await;
+            let segments = [].into();
+            let growth = self.run(ApplyToShard { shard, changes: vec![(edge, change)], segments }).await;
             self.run(Recount { user: edge.followee(), shard, growth }).await;
         }
     }

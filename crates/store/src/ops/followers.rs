@@ -1,11 +1,13 @@
 //! The second half of a write: the followee's list of followers.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use fred::types::Value;
 use keyspace::{Keyspace, List, Shard, SlotGroup};
-use model::{Edge, Micros, UserId, Version};
+use model::{Edge, Entry, Micros, UserId, Version};
 
 use super::{
-    Operation,
+    Operation, Segment,
     commit::version,
     lists::{MANY_ROWS, list_keys},
 };
@@ -136,6 +138,23 @@ pub struct ApplyToShard {
     pub shard: Shard,
     /// 1 to 64 changes of one followee.
     pub changes: Vec<(Edge, FollowerChange)>,
+    /// The segments of the shard, oldest first, as far as they are known: the script need not ask for them then.
+    pub segments: Arc<[Segment]>,
+}
+
+impl ApplyToShard {
+    /// Where the changes are probably to be made.
+    fn segments_of_changes(&self) -> BTreeSet<&str> {
+        let places = self.changes.iter().filter_map(|(edge, change)| {
+            let (FollowerChange::Present { followed_at: at, .. } | FollowerChange::Absent { removed: Some(at), .. }) =
+                *change
+            else {
+                return None;
+            };
+            Some(Entry { at, user: edge.follower() })
+        });
+        places.filter_map(|place| Segment::id_at(&self.segments, place)).collect()
+    }
 }
 
 /// What changes made of the length of a shard.
@@ -163,7 +182,8 @@ impl Operation for ApplyToShard {
         ];
         let mut args = vec![Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("shard")];
         push_changes(&mut args, self.changes.iter());
-        Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args))
+        let call = Call::script(&script::APPLY, SlotGroup::new(names)?, args);
+        Ok(call.with_segments(self.segments_of_changes()))
     }
 
     fn answer(&self, answer: Value) -> Result<ShardGrowth, StoreError> {

@@ -15,6 +15,14 @@ pub(super) fn list_keys(keys: &Keyspace, list: List, user: UserId) -> [Key; 2] {
     [keys.list(list, user), keys.list_parts(list, user)]
 }
 
+/// The same of one of its shards, if one is given.
+pub(super) fn part_keys(keys: &Keyspace, list: List, user: UserId, shard: Option<Shard>) -> [Key; 2] {
+    match shard {
+        None => list_keys(keys, list, user),
+        Some(shard) => [keys.shard(user, shard), keys.shard_parts(user, shard)],
+    }
+}
+
 /// The keys of the list of whom a user follows: its head, its parts, and the members of its segments.
 pub(super) fn following_keys(keys: &Keyspace, user: UserId) -> [Key; 3] {
     [keys.following(user), keys.list_parts(List::Following, user), keys.following_ids(user)]
@@ -195,10 +203,7 @@ impl Range {
             micros(last),
             last_segment.into(),
         ];
-        let names = match self.stretch {
-            None => list_keys(keys, self.list, self.user),
-            Some(Stretch { shard, .. }) => [keys.shard(self.user, shard), keys.shard_parts(self.user, shard)],
-        };
+        let names = part_keys(keys, self.list, self.user, self.stretch.map(|stretch| stretch.shard));
         Ok(Call::script(&script::RANGE, SlotGroup::new(names.into())?, args))
     }
 }

@@ -1,12 +1,12 @@
 //! Reads of whole lists, by their segments.
 
 use fred::types::Value;
-use keyspace::{Keyspace, List, SlotGroup};
+use keyspace::{Keyspace, List, Shard, SlotGroup};
 use model::{Entry, Micros, Order, UserId, Window};
 
 use super::{
     Operation, Place, Range,
-    lists::{entries, entry, list_keys},
+    lists::{entries, entry, part_keys},
 };
 use crate::{StoreError, call::Call, script, value};
 
@@ -17,6 +17,8 @@ pub struct Outline {
     pub list: List,
     /// Whose.
     pub user: UserId,
+    /// Of a list of followers: one of its shards.
+    pub shard: Option<Shard>,
     /// The number of the first segment, from 0 for the oldest.
     pub first: usize,
 }
@@ -41,11 +43,19 @@ pub struct Segment {
     id: String,
 }
 
+impl Segment {
+    /// The id of the segment that a place belongs into, of segments oldest first; `None` if it is after all of them.
+    pub(super) fn id_at(segments: &[Self], place: Entry) -> Option<&str> {
+        let at = segments.partition_point(|segment| segment.bound < place);
+        segments.get(at).map(|segment| segment.id.as_str())
+    }
+}
+
 impl Operation for Outline {
     type Output = Outlined;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let group = SlotGroup::new(list_keys(keys, self.list, self.user).into())?;
+        let group = SlotGroup::new(part_keys(keys, self.list, self.user, self.shard).into())?;
         Ok(Call::script(&script::OUTLINE, group, vec![(self.first as i64).into(), (MOST_SEGMENTS as i64).into()]))
     }
 
@@ -86,9 +96,8 @@ impl Operation for Span {
     type Output = Option<Vec<Entry>>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let ids: Vec<_> = self.segments.iter().map(|segment| segment.id.clone()).collect();
-        let last = ids.last().map_or("", String::as_str);
-        Ok(self.range().call_until(last, keys)?.with_segments(&ids))
+        let ids = self.segments.iter().map(|segment| segment.id.as_str());
+        Ok(self.range().call_until(ids.clone().next_back().unwrap_or_default(), keys)?.with_segments(ids))
     }
 
     fn answer(&self, answer: Value) -> Result<Option<Vec<Entry>>, StoreError> {

@@ -1,10 +1,13 @@
 //! Segments that move into shards, and what may happen meanwhile.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ::model::Version;
-use keyspace::List;
-use store::ops::{Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Recount, Spread, SpreadStep, Spreading};
+use keyspace::{List, Shard};
+use store::ops::{
+    Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Outline, Outlined, Recount, Segment, Spread,
+    SpreadStep, Spreading,
+};
 
 use super::{OWNER, parts::check_parts};
 use crate::support::{World, edge, micros, on_each_backend, user};
@@ -168,7 +171,7 @@ fn lengths_follow_shards_in_any_order() {
             let routed = world.run(Apply::new(vec![unfollowed(follower)])).await.routed;
             let [routed] = routed[..] else { panic!("{routed:?}") };
             let changes = vec![(routed.edge, routed.change)];
-            let growth = world.run(ApplyToShard { shard: routed.shard, changes }).await;
+            let growth = world.run(ApplyToShard { shard: routed.shard, changes, segments: [].into() }).await;
             recounts.push(Recount { user: user(OWNER), shard: routed.shard, growth });
         }
         for recount in [recounts[2], recounts[0], recounts[1], recounts[2]] {
@@ -176,6 +179,42 @@ fn lengths_follow_shards_in_any_order() {
         }
         assert_eq!(world.run(Count(user(OWNER))).await.followers, FOLLOWERS as u64 - 3);
         check(world, (2..2 + FOLLOWERS).filter(|follower| ![10, 20, 30].contains(follower))).await;
+    });
+}
+
+async fn outline(world: &World, shard: Shard) -> Arc<[Segment]> {
+    let outline = Outline { list: List::Followers, user: user(OWNER), shard: Some(shard), first: 0 };
+    let Outlined::Segments(segments) = world.run(outline).await else { panic!("a shard without segments") };
+    segments.into()
+}
+
+/// Changes of a shard take what is known of its segments, which may be what it was long ago.
+#[test]
+fn segments_of_shards_may_be_known_and_may_have_changed() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 4, 100).await;
+        let shard = world.run(Apply::new(vec![unfollowed(9)])).await.routed[0].shard;
+        let before = outline(world, shard).await;
+        let between = |follower: i64| {
+            let followed_at = micros(1_600_000_000_000_050);
+            (edge(follower, OWNER), FollowerChange::Present { followed_at, version: Version(5) })
+        };
+        // They come between two others, and split segments.
+        let new = 2 * FOLLOWERS..2 * FOLLOWERS + 300;
+        for followers in new.clone().collect::<Vec<_>>().chunks(64) {
+            world.apply_all(&followers.iter().copied().map(between).collect::<Vec<_>>()).await;
+        }
+        let now = outline(world, shard).await;
+        assert!(now.len() > before.len() + 1, "{} {}", now.len(), before.len());
+        for (follower, segments) in [(9, now.clone()), (10, before.clone()), (90, before), (91, now)] {
+            let changes = vec![unfollowed(follower)];
+            world.run(Apply::new(changes.clone())).await;
+            let growth = world.run(ApplyToShard { shard, changes, segments }).await;
+            world.run(Recount { user: user(OWNER), shard, growth }).await;
+        }
+        let wanted = (2..50).chain(new).chain(50..2 + FOLLOWERS);
+        check(world, wanted.filter(|follower| ![9, 10, 90, 91].contains(follower))).await;
     });
 }
 
