@@ -122,6 +122,11 @@ impl Keyspace {
         self.of_user("left", user)
     }
 
+    /// ZSET: whom the user does not want to be recommended -> time of the dismissal in microseconds. At most 1,000.
+    pub fn dismissed(&self, user: UserId) -> Key {
+        self.of_user("dismissed", user)
+    }
+
     /// ZSET: follower -> time of following in microseconds.
     pub fn followers(&self, user: UserId) -> Key {
         self.of_user("followers", user)
@@ -342,6 +347,7 @@ mod tests {
             keys.following_ids(user),
             keys.following(user).segment("1z141z3"),
             keys.left(user),
+            keys.dismissed(user),
             keys.followers(user),
             keys.list_parts(List::Followers, user),
             keys.gone(user),
@@ -371,6 +377,7 @@ mod tests {
             "sg:{0x1}:following:42:ids",
             "sg:{0x1}:following:42:1z141z3",
             "sg:{0x1}:left:42",
+            "sg:{0x1}:dismissed:42",
             "sg:{0x1}:followers:42",
             "sg:{0x1}:followers:42:parts",
             "sg:{0x1}:gone:42",

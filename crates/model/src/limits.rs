@@ -10,6 +10,10 @@ pub const MAX_PAGE_SIZE: usize = 500;
 pub const MAX_BATCH_TARGETS: usize = 1_000;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
+/// Recommendations when the caller names no number.
+pub const DEFAULT_RECOMMENDATIONS: usize = 20;
+/// Most recommendations of a call.
+pub const MAX_RECOMMENDATIONS: usize = 100;
 /// Time budget of `CommonFollows` when the caller names none.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(100);
 /// Largest time budget of `CommonFollows`.

@@ -45,6 +45,7 @@ scripts! {
     COMPACT: "compact",
     CONVERT: "convert" with "order" "list",
     COUNTS: "counts" with "order" "list",
+    DISMISS: "dismiss",
     DUE: "due",
     FOLLOW: "follow" with "order" "list",
     FORMAT: "format",

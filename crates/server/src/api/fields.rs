@@ -65,12 +65,16 @@ impl Fields {
     }
 
     pub(super) fn page_size(&mut self, size: i32) -> usize {
-        const MOST: usize = limits::MAX_PAGE_SIZE;
-        match usize::try_from(size) {
-            Ok(0) => limits::DEFAULT_PAGE_SIZE,
-            Ok(size @ 1..=MOST) => size,
+        self.number_of("page_size", size, limits::DEFAULT_PAGE_SIZE, limits::MAX_PAGE_SIZE)
+    }
+
+    /// How many entries are wanted, at most `most`; 0 means `default`.
+    pub(super) fn number_of(&mut self, field: &str, number: i32, default: usize, most: usize) -> usize {
+        match usize::try_from(number) {
+            Ok(0) => default,
+            Ok(number) if number <= most => number,
             _ => {
-                self.refuse("page_size", format!("must be 0 to {MOST}, not {size}"));
+                self.refuse(field, format!("must be 0 to {most}, not {number}"));
                 0
             }
         }
@@ -117,5 +121,5 @@ pub(super) fn edge(mut fields: Fields, follower_id: i64, followee_id: i64) -> Re
     let follower = fields.user("follower_id", follower_id);
     let followee = fields.user("followee_id", followee_id);
     fields.finish()?;
-    Edge::new(follower, followee).map_err(self_reference)
+    Edge::new(follower, followee).map_err(|error| self_reference("followee_id", error))
 }

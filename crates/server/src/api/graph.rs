@@ -6,11 +6,12 @@ use prost_types::Timestamp;
 use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FollowRequest, FollowResponse,
-    FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
-    ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder,
-    PublishPostRequest, PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse,
-    UserCounts, consistency::Requirement, social_graph_server::SocialGraph,
+    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, DismissRecommendationRequest,
+    DismissRecommendationResponse, FollowRequest, FollowResponse, FollowState, ImportEdgesRequest, ImportEdgesResponse,
+    IsFollowingRequest, IsFollowingResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
+    ListFollowingResponse, ListOrder, PublishPostRequest, PublishPostResponse, RecommendFollowsRequest,
+    RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
+    consistency::Requirement, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -19,6 +20,7 @@ use super::{
     convert::{listed_user, timestamp},
     deadline, feed,
     fields::{Fields, edge},
+    recommend,
     status::status,
 };
 
@@ -146,6 +148,20 @@ impl SocialGraph for Api {
         let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
         let users = entries.into_iter().map(listed_user).collect();
         Ok(Response::new(ListFollowersResponse { users, next_page_token }))
+    }
+
+    async fn recommend_follows(
+        &self,
+        request: Request<RecommendFollowsRequest>,
+    ) -> Result<Response<RecommendFollowsResponse>, Status> {
+        recommend::recommend(self, request).await
+    }
+
+    async fn dismiss_recommendation(
+        &self,
+        request: Request<DismissRecommendationRequest>,
+    ) -> Result<Response<DismissRecommendationResponse>, Status> {
+        recommend::dismiss(self, request).await
     }
 
     async fn publish_post(

@@ -6,6 +6,7 @@ mod feed;
 mod fields;
 mod graph;
 mod import;
+mod recommend;
 mod status;
 
 use std::time::Duration;

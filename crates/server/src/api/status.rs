@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use service::ServiceError;
 use socialgraph::v1::ErrorReason;
@@ -35,9 +35,9 @@ pub(super) fn status(error: ServiceError) -> Status {
     }
 }
 
-/// A user cannot follow themselves.
-pub(super) fn self_reference(error: model::SelfReference) -> Status {
-    with_reason(Code::InvalidArgument, ErrorReason::SelfReference, format!("followee_id: {error}"), None)
+/// Two fields name the same user; `field` is the second.
+pub(super) fn self_reference(field: &str, what_is_wrong: impl Display) -> Status {
+    with_reason(Code::InvalidArgument, ErrorReason::SelfReference, format!("{field}: {what_is_wrong}"), None)
 }
 
 fn unavailable(text: String) -> Status {

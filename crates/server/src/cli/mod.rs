@@ -8,6 +8,7 @@ mod import;
 mod lists;
 mod options;
 mod print;
+mod recommend;
 mod time;
 
 use std::{
@@ -25,6 +26,7 @@ pub use self::{
     import::Import,
     lists::{CommonFollows, List},
     options::{CallOptions, Target},
+    recommend::{Dismiss, Recommend},
 };
 
 /// A subcommand that talks to a running server.
@@ -44,6 +46,10 @@ pub enum ClientCommand {
     ListFollowing(List),
     /// List a user's followers
     ListFollowers(List),
+    /// Recommend whom a user may want to follow
+    Recommend(Recommend),
+    /// Never recommend somebody to a user again
+    Dismiss(Dismiss),
     /// Publish a post
     Publish(Publish),
     /// Read a user's feed
@@ -66,6 +72,8 @@ impl ClientCommand {
             Self::CommonFollows(command) => &command.call.target,
             Self::ListFollowing(command) => &command.call.target,
             Self::ListFollowers(command) => &command.call.target,
+            Self::Recommend(command) => &command.call.target,
+            Self::Dismiss(command) => &command.call.target,
             Self::Publish(command) => &command.call.target,
             Self::Scroll(command) => &command.call.target,
             Self::Counts(command) => &command.call.target,
@@ -115,6 +123,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::CommonFollows(command) => command.run(printer).await,
         ClientCommand::ListFollowing(command) => command.following(printer).await,
         ClientCommand::ListFollowers(command) => command.followers(printer).await,
+        ClientCommand::Recommend(command) => command.run(printer).await,
+        ClientCommand::Dismiss(command) => command.run(printer).await,
         ClientCommand::Publish(command) => command.run(printer).await,
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,

@@ -35,6 +35,15 @@ async fn every_option_reaches_the_server() {
             "batch-is-following 1 -1 3 3",
             Call::BatchIsFollowing(BatchIsFollowingRequest { follower_id: 1, followee_ids: vec![-1, 3, 3] }),
         ),
+        (
+            "recommend -1 --limit 7 --time-budget 20ms",
+            Call::Recommend(RecommendFollowsRequest {
+                user_id: -1,
+                limit: 7,
+                time_budget: Some(prost_types::Duration { seconds: 0, nanos: 20_000_000 }),
+            }),
+        ),
+        ("dismiss 1 2", Call::Dismiss(DismissRecommendationRequest { user_id: 1, dismissed_id: 2 })),
         ("counts 1 -2 1", Call::Counts(BatchGetCountsRequest { user_ids: vec![1, -2, 1] })),
         ("keys -1", Call::Keys(socialgraph::admin::v1::InspectUserRequest { user_id: -1 })),
     ];
@@ -77,6 +86,13 @@ async fn answers_are_printed_for_people() {
             " user_id  following  followers  posts\n       1         10          0      3\n\
              20000000  200000000          0      3\n",
         ),
+        (
+            "recommend 1",
+            "user_id  mutual_count  mutual_user_ids  score\n      \
+             9             2           [20,3]  1.25\n\
+             complete  true\n",
+        ),
+        ("dismiss 1 2", ""),
         ("list-followers 1", "none\n"),
         (
             "keys 1",

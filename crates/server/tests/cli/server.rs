@@ -44,6 +44,8 @@ pub(crate) enum Call {
     CommonFollows(CommonFollowsRequest),
     ListFollowing(ListFollowingRequest),
     ListFollowers(ListFollowersRequest),
+    Recommend(RecommendFollowsRequest),
+    Dismiss(DismissRecommendationRequest),
     Publish(PublishPostRequest),
     Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
@@ -219,6 +221,23 @@ impl SocialGraph for Fake {
     ) -> Result<Response<ListFollowersResponse>, Status> {
         self.record(&request, Call::ListFollowers);
         Ok(Response::new(ListFollowersResponse::default()))
+    }
+
+    async fn recommend_follows(
+        &self,
+        request: Request<RecommendFollowsRequest>,
+    ) -> Result<Response<RecommendFollowsResponse>, Status> {
+        self.record(&request, Call::Recommend);
+        let recommendation = Recommendation { user_id: 9, mutual_count: 2, mutual_user_ids: vec![20, 3], score: 1.25 };
+        Ok(Response::new(RecommendFollowsResponse { recommendations: vec![recommendation], complete: true }))
+    }
+
+    async fn dismiss_recommendation(
+        &self,
+        request: Request<DismissRecommendationRequest>,
+    ) -> Result<Response<DismissRecommendationResponse>, Status> {
+        self.record(&request, Call::Dismiss);
+        Ok(Response::new(DismissRecommendationResponse {}))
     }
 
     async fn publish_post(

@@ -1,6 +1,7 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
 mod commit;
+mod dismissals;
 mod followers;
 mod inbox;
 mod keyspace;
@@ -14,6 +15,7 @@ use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
+pub use dismissals::{Dismiss, Dismissed};
 pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{

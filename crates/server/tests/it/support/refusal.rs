@@ -28,6 +28,10 @@ impl Refusal {
         Self::new(Code::InvalidArgument, "SELF_REFERENCE")
     }
 
+    pub(crate) fn overloaded() -> Self {
+        Self::new(Code::ResourceExhausted, "OVERLOADED")
+    }
+
     pub(crate) fn page_token() -> Self {
         Self::new(Code::InvalidArgument, "INVALID_PAGE_TOKEN")
     }

@@ -1,0 +1,220 @@
+//! Whom a user may want to follow: friends of friends.
+
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use keyspace::List;
+use model::{Deadline, Entry, Order, UserId, Window};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Count, Dismiss, Dismissed, Range},
+};
+use tokio::time::timeout;
+
+use crate::{Graph, ServiceError, lists::whole_list};
+
+/// Most followees whose lists are looked at: the newest half of them, and as many from all over the rest.
+const MOST_FRIENDS: usize = 256;
+/// Most entries of each of their lists, the newest.
+const MOST_OF_FRIEND: usize = 100;
+/// How many lists are read between two looks at the time budget.
+const SIDE_BY_SIDE: usize = 128;
+/// Most users that a recommendation names as its reason.
+const MOST_NAMED: usize = 3;
+/// How long reading the user's own lists may take before Redis counts as away.
+const OWN_LISTS_LIMIT: Duration = Duration::from_secs(2);
+
+/// A question for recommendations.
+#[derive(Clone, Copy, Debug)]
+pub struct RecommendQuery {
+    /// For whom.
+    pub user: UserId,
+    /// Most recommendations.
+    pub limit: usize,
+    /// How long the search may take.
+    pub time_budget: Duration,
+}
+
+/// Somebody who is recommended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recommended {
+    /// Who.
+    pub user: UserId,
+    /// The sum of 1 / ln(1 + how many they follow) over those who are followed and follow them (Adamic and Adar).
+    pub score: f64,
+    /// How many these are.
+    pub mutual_count: u64,
+    /// Up to 3 of them, those first who were followed last.
+    pub mutuals: Vec<UserId>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recommendations {
+    /// The best first.
+    pub users: Vec<Recommended>,
+    /// Whether the search came to its end within the time budget.
+    pub complete: bool,
+}
+
+/// Whom friends follow, and how much that counts.
+#[derive(Default)]
+struct Candidates(HashMap<UserId, Recommended>);
+
+impl Graph {
+    /// Whom those follow whom a user follows, but for whom the user follows already or has dismissed. Some four round trips.
+    pub async fn recommend(&self, query: RecommendQuery, deadline: Deadline) -> Result<Recommendations, ServiceError> {
+        let wait = timeout(query.time_budget.min(deadline.remaining()), self.inner.searches.acquire());
+        let _search = wait.await.map_err(|_| ServiceError::Overloaded)?;
+        let budget = Deadline::after(query.time_budget);
+        let store = &self.inner.store;
+        let own = own_lists(store, query.user, deadline.min(Deadline::after(OWN_LISTS_LIMIT))).await;
+        let (mut following, dismissed) =
+            own.map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
+        following.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
+        let mut excluded: HashSet<UserId> = following.iter().map(|entry| entry.user).chain(dismissed).collect();
+        excluded.insert(query.user);
+
+        let mut candidates = Candidates::default();
+        let mut complete = true;
+        for friends in sample(&following).chunks(SIDE_BY_SIDE) {
+            match candidates.gather(store, friends, &excluded, deadline.min(budget)).await {
+                Ok(()) => {}
+                Err(_) if !deadline.has_passed() && budget.has_passed() => {
+                    complete = false;
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Recommendations { users: candidates.best(query.limit), complete })
+    }
+
+    /// Never recommends somebody to a user again. One round trip.
+    pub async fn dismiss(&self, user: UserId, dismissed: UserId, deadline: Deadline) -> Result<(), ServiceError> {
+        Ok(self.inner.store.run(&Dismiss { user, dismissed }, Traffic::Interactive, deadline).await?)
+    }
+}
+
+/// Whom a user follows, and whom they dismissed.
+async fn own_lists(
+    store: &Store,
+    user: UserId,
+    deadline: Deadline,
+) -> Result<(Vec<Entry>, HashSet<UserId>), StoreError> {
+    let dismissed = Dismissed(user);
+    let (following, dismissed) = futures::join!(
+        whole_list(store, List::Following, user, deadline),
+        store.run(&dismissed, Traffic::Interactive, deadline)
+    );
+    following.outcome?;
+    Ok((following.entries, dismissed?))
+}
+
+/// The friends whose lists are looked at, of all, newest first.
+fn sample(following: &[Entry]) -> Vec<UserId> {
+    let newest = following.len().min(MOST_FRIENDS / 2);
+    let (newest, rest) = following.split_at(newest);
+    let places = rest.len().min(MOST_FRIENDS - newest.len());
+    let rest = (0..places).map(|place| &rest[place * rest.len() / places]);
+    newest.iter().chain(rest).map(|entry| entry.user).collect()
+}
+
+impl Candidates {
+    /// Adds those whom some friends follow.
+    async fn gather(
+        &mut self,
+        store: &Store,
+        friends: &[UserId],
+        excluded: &HashSet<UserId>,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        let newest = |&user: &UserId| Range {
+            list: List::Following,
+            user,
+            stretch: None,
+            order: Order::NewestFirst,
+            window: Window::ALL,
+            from: None,
+            limit: MOST_OF_FRIEND,
+        };
+        let ranges: Vec<_> = friends.iter().map(newest).collect();
+        let counts: Vec<_> = friends.iter().copied().map(Count).collect();
+        let (ranges, counts) = futures::join!(
+            store.run_all(&ranges, Traffic::Bulk, deadline),
+            store.run_all(&counts, Traffic::Bulk, deadline)
+        );
+        for ((&friend, range), count) in friends.iter().zip(ranges).zip(counts) {
+            let weight = 1.0 / (1.0 + count?.following.max(1) as f64).ln();
+            for entry in range?.entries {
+                if !excluded.contains(&entry.user) {
+                    self.add(entry.user, friend, weight);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, user: UserId, friend: UserId, weight: f64) {
+        let new = || Recommended { user, score: 0.0, mutual_count: 0, mutuals: Vec::new() };
+        let candidate = self.0.entry(user).or_insert_with(new);
+        candidate.score += weight;
+        candidate.mutual_count += 1;
+        if candidate.mutuals.len() < MOST_NAMED {
+            candidate.mutuals.push(friend);
+        }
+    }
+
+    /// The candidates with the highest scores; of equal ones those with the lower ids.
+    fn best(self, limit: usize) -> Vec<Recommended> {
+        let by_rank = |one: &Recommended, other: &Recommended| -> Ordering {
+            other.score.total_cmp(&one.score).then(one.user.cmp(&other.user))
+        };
+        let mut all: Vec<_> = self.0.into_values().collect();
+        if all.len() > limit {
+            all.select_nth_unstable_by(limit, by_rank);
+            all.truncate(limit);
+        }
+        all.sort_unstable_by(by_rank);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Micros;
+
+    use super::*;
+
+    fn user(id: usize) -> UserId {
+        UserId::new(id as i64).unwrap()
+    }
+
+    #[test]
+    fn the_sample_has_the_newest_and_some_of_all_the_others() {
+        for (followed, sampled) in [(0, 0), (1, 1), (255, 255), (256, 256), (257, 256), (10_000, 256)] {
+            let entry = |id| Entry { at: Micros::new(1).unwrap(), user: user(id) };
+            let following: Vec<_> = (1..=followed).map(entry).collect();
+            let sample = sample(&following);
+            assert_eq!(sample.len(), sampled);
+            assert!(sample.is_sorted());
+            assert_eq!(sample.iter().collect::<HashSet<_>>().len(), sampled);
+            assert!(sample.iter().take(128).copied().eq((1..=followed.min(128)).map(user)));
+        }
+    }
+
+    #[test]
+    fn the_best_come_first_and_ties_have_an_order() {
+        let mut candidates = Candidates::default();
+        for (id, friend, weight) in [(1, 11, 0.5), (2, 11, 0.5), (3, 11, 0.5), (3, 12, 0.25), (4, 13, 2.0)] {
+            candidates.add(user(id), user(friend), weight);
+        }
+        let best = candidates.best(3);
+        let told: Vec<_> = best.iter().map(|best| (best.user, best.mutual_count, best.score)).collect();
+        assert_eq!(told, [(user(4), 1, 2.0), (user(3), 2, 0.75), (user(1), 1, 0.5)]);
+        assert_eq!(best[1].mutuals, [user(11), user(12)]);
+    }
+}
