@@ -18,6 +18,7 @@ mod machine;
 mod memory;
 mod proxy;
 mod raw;
+mod recommend;
 mod redis;
 mod round_trips;
 mod slowlog;
@@ -67,6 +68,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("common") {
         common::print().await?;
+    }
+    if wanted("recommend") {
+        recommend::print().await?;
     }
     println!("\nTook {:.0} s in all.", started.elapsed().as_secs_f64());
     Ok(())
