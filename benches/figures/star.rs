@@ -194,7 +194,9 @@ impl Star {
                 calls::check(users.len() == if star { 50 } else { FOLLOWERS as usize }, "list_followers")?;
             }
             _ => {
-                self.graph().batch_get_counts(BatchGetCountsRequest { user_ids: vec![user_id] }).await?;
+                self.graph()
+                    .batch_get_counts(BatchGetCountsRequest { user_ids: vec![user_id], consistency: None })
+                    .await?;
             }
         }
         Ok(())
@@ -243,7 +245,7 @@ impl Star {
                 calls::check(self.graph().is_following(request).await?.into_inner().following, "is_following")
             }
             Compared::BatchGetCounts => {
-                let request = BatchGetCountsRequest { user_ids: vec![followee_id] };
+                let request = BatchGetCountsRequest { user_ids: vec![followee_id], consistency: None };
                 let counts = self.graph().batch_get_counts(request).await?.into_inner().counts;
                 let followers = counts.first().map_or(0, |counts| counts.followers.cast_unsigned());
                 calls::check(followers == if star { self.size } else { FOLLOWERS }, "batch_get_counts")

@@ -5,7 +5,6 @@
 
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
-
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
 
 /// Runs cases on each backend. Stands once in a module, and names all of its cases.
@@ -47,6 +46,7 @@ mod keys;
 mod lists;
 mod metrics;
 mod reads;
+mod relations;
 mod support;
 
 /// Written past the capture of the test harness, so that every run shows it.
@@ -68,6 +68,7 @@ fn cases_times_backends() {
         lists::CASES,
         metrics::CASES,
         reads::CASES,
+        relations::CASES,
     ]
     .iter()
     .sum();
