@@ -134,8 +134,8 @@ fn fresh(token: &str) -> Option<Consistency> {
     Some(Consistency { requirement: Some(Requirement::AtLeastAsFresh(token.to_owned())) })
 }
 
-/// No relay looks here: only the token tells of the write.
-const NO_RELAY: [(&str, &str); 3] = [("relay.interval", "1h"), ("relay.min-age", "1h"), ("relay.lease", "3h")];
+/// The relay leaves everything alone for minutes: only the token tells of the write.
+const NO_RELAY: [(&str, &str); 3] = [("relay.interval", "1m"), ("relay.min-age", "5m"), ("relay.lease", "5m")];
 
 async fn a_pending_second_half_is_made_visible_by_its_token(place: Place) {
     let api = place.serve(&NO_RELAY).await;
