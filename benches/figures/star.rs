@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// How many followers the star has.
-const SIZE: &str = "SOCIALGRAPH_BENCH_STAR";
-const USUAL_SIZE: u64 = 1_000_000;
+pub(crate) const SIZE: &str = "SOCIALGRAPH_BENCH_STAR";
+pub(crate) const USUAL_SIZE: u64 = 1_000_000;
 
 const STAR: u32 = 1;
 const FAN: u32 = 2;
