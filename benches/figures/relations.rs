@@ -136,8 +136,8 @@ pub(crate) async fn print() -> Result<()> {
     let stage = Stage::over(cluster, &addresses, Tasks::new(), &[]).await?;
     import(&stage, plain_edges()).await?;
     let fan = |n| ids::of_group(FAN, n);
-    import(&stage, (0..size).map(|n| (fan(n), ids::of_group(STAR, 0)))).await?;
-    import(&stage, (0..size / 2).map(|n| (fan(2 * n), ids::of_group(SECOND_STAR, 0)))).await?;
+    import(&stage, (0..size).map(move |n| (fan(n), ids::of_group(STAR, 0)))).await?;
+    import(&stage, (0..size / 2).map(move |n| (fan(2 * n), ids::of_group(SECOND_STAR, 0)))).await?;
     slowlog::reset(&stage.nodes).await?;
     println!("\n  {:<52}{:>9}{:>9}{:>9}   ms, {CALLS} calls of one caller", "call", "p50", "p99", "max");
     for read in Read::ALL {
@@ -149,10 +149,8 @@ pub(crate) async fn print() -> Result<()> {
             complete &= whole;
         }
         let [p50, p99, max] = [50, 99, 100].map(|percent| times.percentile(percent) / 1e3);
-        let goal = match read {
-            Read::KnownFollowers | Read::KnownFollowersOfStar => format!("   goal: at most {GOAL_MS} ms"),
-            _ => String::new(),
-        };
+        let has_goal = matches!(read, Read::KnownFollowers | Read::KnownFollowersOfStar);
+        let goal = if has_goal { format!("   goal: at most {GOAL_MS} ms") } else { String::new() };
         let part = if complete { "" } else { "   not complete" };
         println!("  {:<52}{p50:>9.1}{p99:>9.1}{max:>9.1}{goal}{part}", read.name());
     }
