@@ -2,12 +2,13 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",
     "socialgraph/v1/lists.proto",
     "socialgraph/v1/recommendations.proto",
+    "socialgraph/v1/relations.proto",
     "socialgraph/v1/social_graph.proto",
     "socialgraph/admin/v1/admin.proto",
 ];

@@ -130,7 +130,8 @@ impl Kind {
                 check(graph.unfollow(request).await?.into_inner().removed, "unfollow")
             }
             Self::BatchIsFollowing => {
-                let request = BatchIsFollowingRequest { follower_id: A, followee_ids: targets(n).collect() };
+                let request =
+                    BatchIsFollowingRequest { follower_id: A, followee_ids: targets(n).collect(), consistency: None };
                 check(graph.batch_is_following(request).await?.into_inner().states.len() == 100, "batch_is_following")
             }
             Self::ListFollowers => {
@@ -138,7 +139,7 @@ impl Kind {
                 check(graph.list_followers(request).await?.into_inner().users.len() == 50, "list_followers")
             }
             Self::BatchGetCounts => {
-                let request = BatchGetCountsRequest { user_ids: counted(n).collect() };
+                let request = BatchGetCountsRequest { user_ids: counted(n).collect(), consistency: None };
                 let counts = graph.batch_get_counts(request).await?.into_inner().counts;
                 check(counts.iter().map(|counts| counts.following).sum::<i64>() == 500, "batch_get_counts")
             }

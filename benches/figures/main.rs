@@ -2,7 +2,7 @@
 //!
 //! Starts private Redis clusters and in-process servers with the usual configuration, and needs nothing else. The graph to
 //! import is generated, or read from the file that `SOCIALGRAPH_BENCH_GRAPH` names: rows of two ids, perhaps with gzip, ids
-//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the part `star` is to have, instead of 1,000,000. Parts can be
+//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the parts `star` and `relations` are to have, instead of 1,000,000. Parts can be
 //! chosen by name: `cargo bench … --bench figures -- import`.
 
 mod calls;
@@ -20,6 +20,7 @@ mod proxy;
 mod raw;
 mod recommend;
 mod redis;
+mod relations;
 mod round_trips;
 mod slowlog;
 mod stage;
@@ -71,6 +72,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("recommend") {
         recommend::print().await?;
+    }
+    if wanted("relations") {
+        relations::print().await?;
     }
     println!("\nTook {:.0} s in all.", started.elapsed().as_secs_f64());
     Ok(())

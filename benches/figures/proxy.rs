@@ -2,16 +2,11 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use localcluster::LocalCluster;
+use localcluster::{LocalCluster, connect_slowly};
 use tasks::Tasks;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{
-        TcpListener, TcpStream,
-        tcp::{OwnedReadHalf, OwnedWriteHalf},
-    },
-    sync::mpsc,
-    time::{Instant, sleep, sleep_until},
+    net::{TcpListener, TcpStream},
+    time::sleep,
 };
 
 use crate::Result;
@@ -46,40 +41,9 @@ async fn accept(listener: TcpListener, node: SocketAddr, tasks: Tasks) {
     let token = tasks.token().clone();
     while let Some(Ok((client, _))) = token.run_until_cancelled(listener.accept()).await {
         let Ok(server) = TcpStream::connect(node).await else { continue };
-        if client.set_nodelay(true).and_then(|()| server.set_nodelay(true)).is_err() {
-            continue;
-        }
-        let (from_client, to_client) = client.into_split();
-        let (from_server, to_server) = server.into_split();
-        for (from, to) in [(from_client, to_server), (from_server, to_client)] {
-            let token = token.clone();
-            tasks.spawn_once("proxy-way", async move {
-                token.run_until_cancelled(forward(from, to)).await;
-            });
-        }
+        let token = token.clone();
+        tasks.spawn_once("proxy-way", async move {
+            token.run_until_cancelled(connect_slowly(client, server, DELAY)).await;
+        });
     }
-}
-
-/// Delays each piece by the same time, however many are under way.
-async fn forward(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-    let (sender, mut under_way) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
-    let read = async move {
-        loop {
-            let mut piece = Vec::with_capacity(64 * 1024);
-            match from.read_buf(&mut piece).await {
-                Ok(0) | Err(_) => break,
-                Ok(_) if sender.send((Instant::now() + DELAY, piece)).is_err() => break,
-                Ok(_) => {}
-            }
-        }
-    };
-    let write = async move {
-        while let Some((due, piece)) = under_way.recv().await {
-            sleep_until(due).await;
-            if to.write_all(&piece).await.is_err() {
-                break;
-            }
-        }
-    };
-    tokio::join!(read, write);
 }

@@ -67,7 +67,7 @@ async fn import(stage: &Stage, n: u64, friends: u64, of_friend: u64) -> Result<(
 
 async fn recommend(stage: &Stage, n: u64) -> Result<()> {
     let time_budget = Some(Duration { seconds: 10, nanos: 0 });
-    let request = RecommendFollowsRequest { user_id: ids::of_group(USER, n), limit: 0, time_budget };
+    let request = RecommendFollowsRequest { user_id: ids::of_group(USER, n), limit: 0, time_budget, consistency: None };
     let answer = stage.graph.clone().recommend_follows(request).await?.into_inner();
     calls::check(answer.complete && answer.recommendations.len() == 20, "recommend_follows")
 }

@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// How many followers the star has.
-const SIZE: &str = "SOCIALGRAPH_BENCH_STAR";
-const USUAL_SIZE: u64 = 1_000_000;
+pub(crate) const SIZE: &str = "SOCIALGRAPH_BENCH_STAR";
+pub(crate) const USUAL_SIZE: u64 = 1_000_000;
 
 const STAR: u32 = 1;
 const FAN: u32 = 2;
@@ -194,7 +194,9 @@ impl Star {
                 calls::check(users.len() == if star { 50 } else { FOLLOWERS as usize }, "list_followers")?;
             }
             _ => {
-                self.graph().batch_get_counts(BatchGetCountsRequest { user_ids: vec![user_id] }).await?;
+                self.graph()
+                    .batch_get_counts(BatchGetCountsRequest { user_ids: vec![user_id], consistency: None })
+                    .await?;
             }
         }
         Ok(())
@@ -243,7 +245,7 @@ impl Star {
                 calls::check(self.graph().is_following(request).await?.into_inner().following, "is_following")
             }
             Compared::BatchGetCounts => {
-                let request = BatchGetCountsRequest { user_ids: vec![followee_id] };
+                let request = BatchGetCountsRequest { user_ids: vec![followee_id], consistency: None };
                 let counts = self.graph().batch_get_counts(request).await?.into_inner().counts;
                 let followers = counts.first().map_or(0, |counts| counts.followers.cast_unsigned());
                 calls::check(followers == if star { self.size } else { FOLLOWERS }, "batch_get_counts")

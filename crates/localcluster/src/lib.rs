@@ -14,10 +14,12 @@ mod node;
 mod options;
 mod ports;
 mod process;
+mod slow;
 mod start;
 mod view;
 
 pub use error::Error;
 pub use node::{Node, Role};
 pub use options::{Options, Topology};
+pub use slow::connect_slowly;
 pub use start::LocalCluster;

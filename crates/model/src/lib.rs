@@ -16,5 +16,5 @@ pub use id::{InvalidUserId, UserId};
 pub use position::{Entry, Order, Window};
 pub use post::{FeedEntry, InvalidPostId, PostId};
 pub use time::{InvalidTime, Micros};
-pub use token::{FeedPlace, InvalidToken, TokenKey, TokenKind};
+pub use token::{FeedPlace, InvalidToken, TokenKey, TokenKind, WriteName};
 pub use version::Version;

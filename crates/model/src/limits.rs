@@ -8,15 +8,17 @@ pub const DEFAULT_PAGE_SIZE: usize = 50;
 pub const MAX_PAGE_SIZE: usize = 500;
 /// Most targets of one `BatchIsFollowing`.
 pub const MAX_BATCH_TARGETS: usize = 1_000;
+/// Most targets of one `GetRelationships`.
+pub const MAX_BATCH_RELATIONSHIPS: usize = 200;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
 /// Recommendations when the caller names no number.
 pub const DEFAULT_RECOMMENDATIONS: usize = 20;
 /// Most recommendations of a call.
 pub const MAX_RECOMMENDATIONS: usize = 100;
-/// Time budget of `CommonFollows` when the caller names none.
+/// Time budget of `CommonFollows`, `KnownFollowers` and `CommonFollowers` when the caller names none.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(100);
-/// Largest time budget of `CommonFollows`.
+/// Largest time budget of these.
 pub const MAX_TIME_BUDGET: Duration = Duration::from_secs(10);
 /// How far in the future a given time may lie: clocks differ.
 pub const MAX_CLOCK_SKEW: Duration = Duration::from_secs(10);

@@ -28,6 +28,23 @@ pub enum TokenKind {
     Consistency = 4,
     /// A page of `ScrollFeed`.
     Feed = 5,
+    /// A page of `ListMutuals`.
+    ListMutuals = 20,
+    /// A page of `KnownFollowers`.
+    KnownFollowers = 21,
+    /// A page of `CommonFollowers`.
+    CommonFollowers = 22,
+}
+
+/// What a consistency token tells of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteName {
+    /// The partition in which it was committed.
+    pub partition: u16,
+    /// Its version there.
+    pub version: Version,
+    /// Whether it was known to be wholly applied when the token was made. If not, its second half may be pending.
+    pub is_applied: bool,
 }
 
 /// How far a feed was scrolled.
@@ -47,6 +64,8 @@ pub struct InvalidToken;
 const FORMAT: u8 = 1;
 const CHECKSUM_BYTES: usize = 8;
 const HEADER_BYTES: usize = 2;
+/// In a consistency token, beside the partition.
+const APPLIED: u64 = 1 << 16;
 
 impl TokenKey {
     /// A key. All instances that serve a keyspace use the same.
@@ -70,18 +89,21 @@ impl TokenKey {
         Ok(Entry { at, user })
     }
 
-    /// A consistency token: names the write with `version` in `partition`.
-    pub fn seal_consistency(&self, partition: u16, version: Version) -> String {
+    /// A consistency token: names a write.
+    pub fn seal_consistency(&self, write: WriteName) -> String {
+        let WriteName { partition, version, is_applied } = write;
         let mut payload = [0; 16];
         payload[..8].copy_from_slice(&version.0.to_be_bytes());
-        payload[8..].copy_from_slice(&u64::from(partition).to_be_bytes());
+        let place = u64::from(partition) | if is_applied { APPLIED } else { 0 };
+        payload[8..].copy_from_slice(&place.to_be_bytes());
         self.seal(TokenKind::Consistency, &[], payload)
     }
 
-    /// The partition and version of the write that a token names.
-    pub fn open_consistency(&self, token: &str) -> Result<(u16, Version), InvalidToken> {
-        let (version, partition) = split(self.open::<16>(TokenKind::Consistency, &[], token)?);
-        Ok((u16::try_from(partition).map_err(|_| InvalidToken)?, Version(version)))
+    /// The write that a token names.
+    pub fn open_consistency(&self, token: &str) -> Result<WriteName, InvalidToken> {
+        let (version, place) = split(self.open::<16>(TokenKind::Consistency, &[], token)?);
+        let partition = u16::try_from(place & !APPLIED).map_err(|_| InvalidToken)?;
+        Ok(WriteName { partition, version: Version(version), is_applied: place & APPLIED != 0 })
     }
 
     /// A page token of a user's feed.
@@ -165,7 +187,11 @@ mod tests {
     #[test]
     fn golden_tokens() {
         let page = KEY.seal_page(TokenKind::ListFollowers, &[42, 1], entry(1_700_000_000_000_000, 7));
-        let write = KEY.seal_consistency(513, Version(1_700_000_000_000_001));
+        let write = KEY.seal_consistency(WriteName {
+            partition: 513,
+            version: Version(1_700_000_000_000_001),
+            is_applied: false,
+        });
         let last = FeedEntry { at: Micros::new(5).unwrap(), post: PostId::new(6).unwrap(), author: UserId::MIN };
         let feed = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown: 2 });
         assert_eq!(feed, "AQUAAAAAAAAABQAAAAAAAAAGAAAAAAAAAAEAAAACdBbjGqNTpgs");
@@ -196,9 +222,11 @@ mod tests {
         }
 
         #[test]
-        fn a_consistency_token_comes_back(partition in 0..4096_u16, version in 0..=(1_u64 << 53)) {
-            let token = KEY.seal_consistency(partition, Version(version));
-            prop_assert_eq!(KEY.open_consistency(&token), Ok((partition, Version(version))));
+        fn a_consistency_token_comes_back(
+            partition in 0..4096_u16, version in 0..=(1_u64 << 53), is_applied: bool
+        ) {
+            let write = WriteName { partition, version: Version(version), is_applied };
+            prop_assert_eq!(KEY.open_consistency(&KEY.seal_consistency(write)), Ok(write));
         }
 
         #[test]

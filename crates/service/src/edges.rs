@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use keyspace::Partition;
-use model::{Deadline, Edge, InvalidToken, Micros, UserId, Version};
+use model::{Deadline, Edge, Micros, UserId};
 use store::{
     StoreError, Traffic,
-    ops::{Clock, Follow, FollowerChange, Probe, RowOutcome, Unfollow},
+    ops::{Follow, FollowerChange, Probe, RowOutcome, Unfollow},
 };
 
 use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
@@ -36,22 +35,6 @@ pub struct Unfollowed {
     pub consistency_token: String,
     /// Whether the followee's list may still show it.
     pub followers_pending: bool,
-}
-
-/// How fresh a read must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freshness {
-    /// As fresh as the last acknowledged write: what every read gives today, for all of them go to primaries.
-    Latest,
-    /// Not older than a write; fails if that write was lost.
-    AtLeast(Write),
-}
-
-/// A write that a consistency token names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
-    partition: Partition,
-    version: Version,
 }
 
 impl Graph {
@@ -89,7 +72,7 @@ impl Graph {
         if created && applied {
             inner.settler.settle(partition, committed.version);
         }
-        let consistency_token = inner.consistency_token(partition, committed.version);
+        let consistency_token = inner.write_token(partition, committed.version, applied);
         Ok(Followed { created, followed_at, consistency_token, followers_pending: !applied })
     }
 
@@ -113,15 +96,8 @@ impl Graph {
         if committed.removed.is_some() && committed.has_inbox {
             inner.purger.purge(edge.follower(), edge.followee());
         }
-        let consistency_token = inner.consistency_token(partition, committed.version);
+        let consistency_token = inner.write_token(partition, committed.version, applied);
         Ok(Unfollowed { removed: committed.removed.is_some(), consistency_token, followers_pending: !applied })
-    }
-
-    /// The write that a consistency token names.
-    pub fn write_of(&self, token: &str) -> Result<Write, InvalidToken> {
-        let (number, version) = self.inner.tokens.open_consistency(token)?;
-        let partition = self.inner.store.keys().partitions().get_partition(number).ok_or(InvalidToken)?;
-        Ok(Write { partition, version })
     }
 
     /// Since when one user follows another; `None` if they do not. One round trip; two where the edge is in a segment.
@@ -129,23 +105,9 @@ impl Graph {
         &self,
         follower: UserId,
         followee: UserId,
-        freshness: Freshness,
         deadline: Deadline,
     ) -> Result<Option<Micros>, ServiceError> {
-        let inner = &self.inner;
-        let read = inner.follow_time(follower, followee, deadline);
-        let Freshness::AtLeast(Write { partition, version }) = freshness else { return Ok(read.await?) };
-
-        inner.seen.raise(partition, version);
-        if partition != inner.store.keys().partition(follower) {
-            return Ok(read.await?);
-        }
-        let clock = Clock(partition);
-        let (clock, read) = futures::join!(inner.store.run(&clock, Traffic::Interactive, deadline), read);
-        if clock? < version {
-            return Err(ServiceError::LostWrite);
-        }
-        Ok(read?)
+        Ok(self.inner.follow_time(follower, followee, deadline).await?)
     }
 
     /// Since when one user follows each of 1 to 1,000 others, in the order given. One round trip; two where edges are in segments.

@@ -1,7 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use keyspace::Partition;
-use model::{Deadline, TokenKey, Version};
+use model::{Deadline, TokenKey, Version, WriteName};
 use store::{Store, StoreError, Traffic, ops::OpenFormat};
 use tasks::Tasks;
 use thiserror::Error;
@@ -35,6 +35,7 @@ pub(crate) struct Inner {
     pub(crate) followers: Followers,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
+    pub(crate) relay: Relay,
     pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
@@ -152,8 +153,10 @@ impl Graph {
         let running = Running::default();
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks));
-        Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
+        let relay =
+            Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
         let inner = Inner {
+            relay,
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
@@ -179,8 +182,13 @@ impl Graph {
 }
 
 impl Inner {
-    /// A token that names a write.
+    /// A token that names a write whose second half may be pending.
     pub(crate) fn consistency_token(&self, partition: Partition, version: Version) -> String {
-        self.tokens.seal_consistency(partition.get(), version)
+        self.write_token(partition, version, false)
+    }
+
+    /// A token that names a write, and tells whether it is known to be wholly applied.
+    pub(crate) fn write_token(&self, partition: Partition, version: Version, is_applied: bool) -> String {
+        self.tokens.seal_consistency(WriteName { partition: partition.get(), version, is_applied })
     }
 }

@@ -1,4 +1,4 @@
-use keyspace::List;
+use keyspace::{List, Shard};
 use model::{Deadline, Entry, Order, TokenKind, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
@@ -134,10 +134,10 @@ pub(crate) struct WholeList {
     pub(crate) outcome: Result<(), StoreError>,
 }
 
-/// Reads a list, of any length, in parts side by side. Two round trips; one for a list that is one key. What is there all along is
-/// among the entries once.
+/// Reads a list, of any length, in parts side by side. Two round trips; one for a list that is one key, three for one that has shards.
+/// What is there all along is among the entries once.
 pub(crate) async fn whole_list(store: &Store, list: List, user: UserId, deadline: Deadline) -> WholeList {
-    match outline(store, list, user, deadline).await {
+    match outline(store, list, user, None, deadline).await {
         Ok(Outlined::Entries(entries)) => WholeList { entries, outcome: Ok(()) },
         Ok(Outlined::Segments(segments)) => read_segments(store, list, user, &segments, deadline).await,
         Err(error) => WholeList { entries: Vec::new(), outcome: Err(error) },
@@ -153,7 +153,26 @@ pub(crate) async fn read_segments(
     deadline: Deadline,
 ) -> WholeList {
     let mut whole = WholeList { entries: Vec::new(), outcome: Ok(()) };
-    let spans = spans(list, user, segments);
+    // Shards come before all segments.
+    let (shards, home) = segments.split_at(segments.partition_point(|segment| segment.shard().is_some()));
+    let mut spans = Vec::new();
+    let outlines: Vec<_> = shards.iter().map(|shard| Outline { list, user, shard: shard.shard(), first: 0 }).collect();
+    let outlined = store.run_all(&outlines, Traffic::Bulk, deadline).await;
+    let mut after = None;
+    for (shard, mut outlined) in shards.iter().zip(outlined) {
+        if matches!(&outlined, Ok(Outlined::Segments(segments)) if segments.len() == MOST_SEGMENTS) {
+            outlined = outline(store, list, user, shard.shard(), deadline).await;
+        }
+        match outlined {
+            Ok(outlined) => spans.extend(spans_of_shard(list, user, shard, after, outlined)),
+            Err(error) => whole.outcome = Err(error),
+        }
+        after = Some(shard.bound);
+    }
+    spans.extend(spans_of(list, user, None, home, after));
+    let head =
+        Span { list, user, shard: None, after: segments.last().map(|segment| segment.bound), segments: Vec::new() };
+    spans.push(head);
     let reads = store.run_all(&spans, Traffic::Bulk, deadline).await;
     for (span, read) in spans.iter().zip(reads) {
         let read = match read {
@@ -166,6 +185,13 @@ pub(crate) async fn read_segments(
         }
     }
     whole
+}
+
+/// What of a shard belongs to the list: beyond the shard's bound may lie the copy of what is not given over yet.
+fn spans_of_shard(list: List, user: UserId, shard: &Segment, after: Option<Entry>, outlined: Outlined) -> Vec<Span> {
+    let Outlined::Segments(mut segments) = outlined else { return Vec::new() };
+    segments.retain(|segment| segment.bound <= shard.bound);
+    spans_of(list, user, shard.shard(), &segments, after)
 }
 
 /// Reads a span of more than 1,000 entries: a head of a list of the first format, or one that grew meanwhile.
@@ -183,10 +209,17 @@ async fn in_slices(store: &Store, span: &Span, deadline: Deadline) -> Result<Vec
     }
 }
 
-async fn outline(store: &Store, list: List, user: UserId, deadline: Deadline) -> Result<Outlined, StoreError> {
+/// How a list, or a shard of it, lies in its keys, however many these are.
+async fn outline(
+    store: &Store,
+    list: List,
+    user: UserId,
+    shard: Option<Shard>,
+    deadline: Deadline,
+) -> Result<Outlined, StoreError> {
     let mut all = Vec::new();
     loop {
-        let outline = Outline { list, user, shard: None, first: all.len() };
+        let outline = Outline { list, user, shard, first: all.len() };
         match store.run(&outline, Traffic::Bulk, deadline).await? {
             Outlined::Entries(entries) => return Ok(Outlined::Entries(entries)),
             Outlined::Segments(segments) => {
@@ -203,13 +236,17 @@ async fn outline(store: &Store, list: List, user: UserId, deadline: Deadline) ->
     }
 }
 
-/// The segments in groups, and the head.
-fn spans(list: List, user: UserId, segments: &[Segment]) -> Vec<Span> {
-    let groups = segments.chunks(SEGMENTS_OF_SPAN).map(<[Segment]>::to_vec).chain([Vec::new()]);
-    let mut after = None;
-    let spans = groups.map(|segments| {
+/// Segments in groups that are read at once. The first group begins after an entry.
+fn spans_of(
+    list: List,
+    user: UserId,
+    shard: Option<Shard>,
+    segments: &[Segment],
+    mut after: Option<Entry>,
+) -> Vec<Span> {
+    let spans = segments.chunks(SEGMENTS_OF_SPAN).map(|segments| {
         let bound = segments.last().map(|segment| segment.bound);
-        Span { list, user, after: std::mem::replace(&mut after, bound), segments }
+        Span { list, user, shard, after: std::mem::replace(&mut after, bound), segments: segments.to_vec() }
     });
     spans.collect()
 }

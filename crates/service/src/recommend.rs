@@ -12,9 +12,12 @@ use store::{
     Store, StoreError, Traffic,
     ops::{Count, Dismiss, Dismissed, Range},
 };
-use tokio::time::timeout;
 
-use crate::{Graph, ServiceError, lists::whole_list};
+use crate::{
+    Graph, ServiceError,
+    lists::whole_list,
+    search::{BESIDE_LIMIT, of_limit},
+};
 
 /// Most followees whose lists are looked at: the newest half of them, and as many from all over the rest.
 const MOST_FRIENDS: usize = 256;
@@ -24,8 +27,6 @@ const MOST_OF_FRIEND: usize = 100;
 const SIDE_BY_SIDE: usize = 128;
 /// Most users that a recommendation names as its reason.
 const MOST_NAMED: usize = 3;
-/// How long reading the user's own lists may take before Redis counts as away.
-const OWN_LISTS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A question for recommendations.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +68,11 @@ struct Candidates(HashMap<UserId, Recommended>);
 impl Graph {
     /// Whom those follow whom a user follows, but for whom the user follows already or has dismissed. Some four round trips.
     pub async fn recommend(&self, query: RecommendQuery, deadline: Deadline) -> Result<Recommendations, ServiceError> {
-        let wait = timeout(query.time_budget.min(deadline.remaining()), self.inner.searches.acquire());
-        let _search = wait.await.map_err(|_| ServiceError::Overloaded)?;
+        let _turn = self.turn_to_search(query.time_budget, deadline).await?;
         let budget = Deadline::after(query.time_budget);
         let store = &self.inner.store;
-        let own = own_lists(store, query.user, deadline.min(Deadline::after(OWN_LISTS_LIMIT))).await;
-        let (mut following, dismissed) =
-            own.map_err(|error| if deadline.has_passed() { error.into() } else { ServiceError::of_own_limit(error) })?;
+        let own = own_lists(store, query.user, deadline.min(Deadline::after(BESIDE_LIMIT))).await;
+        let (mut following, dismissed) = own.map_err(|error| of_limit(error, deadline))?;
         following.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
         let mut excluded: HashSet<UserId> = following.iter().map(|entry| entry.user).chain(dismissed).collect();
         excluded.insert(query.user);

@@ -31,7 +31,8 @@ const SIDE_BY_SIDE: usize = 32;
 /// In how many sweeps every log is trimmed once.
 const TRIM_SWEEPS: usize = 32;
 
-/// Finishes writes whose second half was not applied: because the process died, or because Redis did not answer.
+/// Finishes writes whose second half was not applied: because the process died, or because Redis did not answer. Clones do the same work.
+#[derive(Clone)]
 pub(crate) struct Relay {
     store: Store,
     settings: GraphSettings,
@@ -48,9 +49,11 @@ impl Relay {
         followers: Followers,
         fan_out: FanOut,
         tasks: &Tasks,
-    ) {
+    ) -> Self {
         let share = Share::new(store.keys().partitions());
-        tasks.spawn("relay", Self { store, settings, running, followers, fan_out }.run(share, tasks.clone()));
+        let relay = Self { store, settings, running, followers, fan_out };
+        tasks.spawn("relay", relay.clone().run(share, tasks.clone()));
+        relay
     }
 
     async fn run(self, mut share: Share, tasks: Tasks) {
@@ -123,7 +126,12 @@ impl Relay {
     /// partition keeps the others waiting. Gives whether there may be more.
     async fn replay(&self, partition: Partition, look: &Look) -> Result<bool, StoreError> {
         let due = Due { partition, min_age: self.min_age(look) };
-        let mut entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
+        let entries = self.store.run(&due, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
+        self.finish(partition, entries).await
+    }
+
+    /// Applies and settles changes of a partition, and has posts delivered. Gives whether any was settled.
+    pub(crate) async fn finish(&self, partition: Partition, mut entries: Vec<DueChange>) -> Result<bool, StoreError> {
         for entry in entries.iter().filter(|entry| entry.changes.is_empty()) {
             tracing::error!(%partition, version = %entry.version, "a pending change is not in the log");
         }

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 
-use keyspace::List;
+use keyspace::{List, by_partition};
 use model::{Deadline, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{MOST_SEGMENTS, Probe, Probed, ProbedAll, Segment},
+    ops::{MOST_SEGMENTS, Probe, ProbeFollowers, Probed, ProbedAll, Segment},
 };
 
 use crate::lists::{read_segments, whole_list};
+
+/// Followers of one script.
+const MOST_FOLLOWERS: usize = 64;
 
 /// Answers probes. One round trip; two where edges are in segments of a long list, which is read as a whole where many are.
 pub(crate) async fn follow_times(
@@ -33,6 +36,28 @@ pub(crate) async fn follow_times(
         times.push(pairs().map(time).collect());
     }
     Ok(times)
+}
+
+/// What is known of whether each of some users follows a user, and the last error. Those in partitions that gave none are missing. One
+/// round trip.
+pub(crate) async fn probe_followers(
+    store: &Store,
+    followers: impl IntoIterator<Item = UserId>,
+    followee: UserId,
+    traffic: Traffic,
+    deadline: Deadline,
+) -> (Vec<(UserId, Probed)>, Result<(), StoreError>) {
+    let keys = store.keys();
+    let batches = by_partition(keys.partitions(), followers, MOST_FOLLOWERS, |&follower| keys.partition(follower));
+    let probes: Vec<_> = batches.into_iter().map(|batch| ProbeFollowers { followers: batch.items, followee }).collect();
+    let (mut known, mut outcome) = (Vec::new(), Ok(()));
+    for (probe, answer) in probes.iter().zip(store.run_all(&probes, traffic, deadline).await) {
+        match answer {
+            Ok(answer) => known.extend(probe.followers.iter().copied().zip(answer)),
+            Err(error) => outcome = Err(error),
+        }
+    }
+    (known, outcome)
 }
 
 /// Reads the list of whom somebody follows, and gives since when they follow some. `None`: not any more.

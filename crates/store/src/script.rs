@@ -56,6 +56,7 @@ scripts! {
     OUTLINE: "outline" with "order" "list",
     PLACE: "place" with "order" "segments" "inbox",
     PROBE: "probe" with "order" "list",
+    PROBE_FOLLOWERS: "probe_followers",
     PUBLISH: "publish" with "order" "segments" "inbox" "list",
     PURGE: "purge" with "order" "segments" "inbox" "list",
     PUSH: "push" with "order" "segments" "inbox",
@@ -66,6 +67,7 @@ scripts! {
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",
+    WRITTEN: "written",
 }
 
 /// The name and the text of every script, for tools that look into Redis.

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use model::{FeedEntry, Micros, PostId, limits};
 use prost_types::Timestamp;
-use service::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart, NewPost, Post, Published};
+use service::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart, Freshness, Graph, NewPost, Post, Published};
 use socialgraph::v1::{
     self, Delivery, FeedPolicy, FeedView, PublishPostRequest, PublishPostResponse, ScrollFeedRequest,
     ScrollFeedResponse,
 };
 use tonic::Status;
 
-use super::{convert::timestamp, fields::Fields};
+use super::{consistency::freshness, convert::timestamp, fields::Fields};
 
 /// The post that a request is to publish.
 pub(super) fn new_post(request: PublishPostRequest) -> Result<NewPost, Status> {
@@ -80,8 +80,8 @@ fn post_id(fields: &mut Fields, id: i64) -> Option<PostId> {
     }
 }
 
-/// The page that a request asks for.
-pub(super) fn feed_query(request: ScrollFeedRequest) -> Result<FeedQuery, Status> {
+/// The page that a request asks for, and how fresh it must be.
+pub(super) fn feed_query(graph: &Graph, request: ScrollFeedRequest) -> Result<(FeedQuery, Freshness), Status> {
     let mut fields = Fields::default();
     let query = FeedQuery {
         user: fields.user("user_id", request.user_id),
@@ -92,8 +92,9 @@ pub(super) fn feed_query(request: ScrollFeedRequest) -> Result<FeedQuery, Status
             FeedView::Full => true,
         },
     };
+    let freshness = freshness(graph, &mut fields, request.consistency);
     fields.finish()?;
-    Ok(query)
+    Ok((query, freshness))
 }
 
 fn start(fields: &mut Fields, page_token: String, cursor: Option<v1::FeedCursor>) -> FeedStart {

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use model::{Edge, Micros, UserId, Window, limits};
+use model::{Edge, Micros, Order, UserId, Window, limits};
 use prost_types::Timestamp;
+use socialgraph::v1::ListOrder;
 use tonic::Status;
 
 use super::status::self_reference;
@@ -100,6 +101,14 @@ impl Fields {
                 self.refuse("time_budget", format!("must be more than 0 and at most {most} s"));
                 limits::DEFAULT_TIME_BUDGET
             }
+        }
+    }
+
+    /// The field `order` of a list.
+    pub(super) fn order(&mut self, order: i32) -> Order {
+        match self.one_of("order", order) {
+            ListOrder::Unspecified | ListOrder::NewestFirst => Order::NewestFirst,
+            ListOrder::OldestFirst => Order::OldestFirst,
         }
     }
 

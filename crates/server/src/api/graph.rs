@@ -1,26 +1,27 @@
 use model::{
-    Order,
+    Deadline,
     limits::{MAX_BATCH_COUNTS, MAX_BATCH_TARGETS},
 };
-use prost_types::Timestamp;
-use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
+use service::{CommonOrder, CommonQuery, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, DismissRecommendationRequest,
-    DismissRecommendationResponse, FollowRequest, FollowResponse, FollowState, ImportEdgesRequest, ImportEdgesResponse,
-    IsFollowingRequest, IsFollowingResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
-    ListFollowingResponse, ListOrder, PublishPostRequest, PublishPostResponse, RecommendFollowsRequest,
-    RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
-    consistency::Requirement, social_graph_server::SocialGraph,
+    CommonFollowersRequest, CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse,
+    DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest, FollowResponse, FollowState,
+    GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest,
+    IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse,
+    ListFollowingRequest, ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest,
+    PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse,
+    UnfollowRequest, UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Api,
+    consistency::freshness,
     convert::{listed_user, timestamp},
     deadline, feed,
     fields::{Fields, edge},
-    recommend,
+    recommend, relations,
     status::status,
 };
 
@@ -64,9 +65,10 @@ impl SocialGraph for Api {
         let mut fields = Fields::default();
         let follower = fields.user("follower_id", follower_id);
         let followee = fields.user("followee_id", followee_id);
-        let freshness = self.freshness(&mut fields, consistency);
+        let freshness = freshness(&self.graph, &mut fields, consistency);
         fields.finish()?;
-        let since = self.graph.is_following(follower, followee, freshness, deadline).await.map_err(status)?;
+        let read = || self.graph.is_following(follower, followee, deadline);
+        let since = self.graph.fresh(freshness, deadline, read).await.map_err(status)?;
         Ok(Response::new(IsFollowingResponse { following: since.is_some(), followed_at: since.map(timestamp) }))
     }
 
@@ -75,12 +77,14 @@ impl SocialGraph for Api {
         request: Request<BatchIsFollowingRequest>,
     ) -> Result<Response<BatchIsFollowingResponse>, Status> {
         let deadline = deadline(&request);
-        let BatchIsFollowingRequest { follower_id, followee_ids } = request.into_inner();
+        let BatchIsFollowingRequest { follower_id, followee_ids, consistency } = request.into_inner();
         let mut fields = Fields::default();
         let follower = fields.user("follower_id", follower_id);
         let followees = fields.users("followee_ids", &followee_ids, MAX_BATCH_TARGETS);
+        let freshness = freshness(&self.graph, &mut fields, consistency);
         fields.finish()?;
-        let times = self.graph.batch_is_following(follower, followees, deadline).await.map_err(status)?;
+        let read = || self.graph.batch_is_following(follower, followees.clone(), deadline);
+        let times = self.graph.fresh(freshness, deadline, read).await.map_err(status)?;
         let states = followee_ids.into_iter().zip(times).map(|(followee_id, since)| FollowState {
             followee_id,
             following: since.is_some(),
@@ -107,10 +111,12 @@ impl SocialGraph for Api {
             page_token: request.page_token,
             time_budget: fields.time_budget(request.time_budget),
         };
+        let freshness = freshness(&self.graph, &mut fields, request.consistency);
         fields.finish()?;
-        let page = self.graph.common_follows(query, deadline).await.map_err(status)?;
+        let read = || self.graph.common_follows(query.clone(), deadline);
+        let page = self.graph.fresh(freshness, deadline, read).await.map_err(status)?;
         let users = page.users.into_iter().map(|common| CommonFollow {
-            user_id: common.followee.get(),
+            user_id: common.user.get(),
             followed_at: Some(timestamp(common.followed_at)),
             other_followed_at: Some(timestamp(common.other_followed_at)),
         });
@@ -122,16 +128,41 @@ impl SocialGraph for Api {
         }))
     }
 
+    async fn get_relationships(
+        &self,
+        request: Request<GetRelationshipsRequest>,
+    ) -> Result<Response<GetRelationshipsResponse>, Status> {
+        relations::get_relationships(self, request).await
+    }
+
+    async fn list_mutuals(
+        &self,
+        request: Request<ListMutualsRequest>,
+    ) -> Result<Response<ListMutualsResponse>, Status> {
+        relations::list_mutuals(self, request).await
+    }
+
+    async fn known_followers(
+        &self,
+        request: Request<KnownFollowersRequest>,
+    ) -> Result<Response<KnownFollowersResponse>, Status> {
+        relations::known_followers(self, request).await
+    }
+
+    async fn common_followers(
+        &self,
+        request: Request<CommonFollowersRequest>,
+    ) -> Result<Response<CommonFollowersResponse>, Status> {
+        relations::common_followers(self, request).await
+    }
+
     async fn list_following(
         &self,
         request: Request<ListFollowingRequest>,
     ) -> Result<Response<ListFollowingResponse>, Status> {
         let deadline = deadline(&request);
-        let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token } =
-            request.into_inner();
-        let window = (followed_from, followed_before);
-        let query = list_query(List::Following, user_id, order, window, page_size, page_token)?;
-        let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
+        let request = request.into_inner();
+        let ListPage { entries, next_page_token } = self.list(List::Following, request, deadline).await?;
         let users = entries.into_iter().map(listed_user).collect();
         Ok(Response::new(ListFollowingResponse { users, next_page_token }))
     }
@@ -141,11 +172,11 @@ impl SocialGraph for Api {
         request: Request<ListFollowersRequest>,
     ) -> Result<Response<ListFollowersResponse>, Status> {
         let deadline = deadline(&request);
-        let ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token } =
+        let ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency } =
             request.into_inner();
-        let window = (followed_from, followed_before);
-        let query = list_query(List::Followers, user_id, order, window, page_size, page_token)?;
-        let ListPage { entries, next_page_token } = self.graph.list(query, deadline).await.map_err(status)?;
+        let request =
+            ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency };
+        let ListPage { entries, next_page_token } = self.list(List::Followers, request, deadline).await?;
         let users = entries.into_iter().map(listed_user).collect();
         Ok(Response::new(ListFollowersResponse { users, next_page_token }))
     }
@@ -176,8 +207,9 @@ impl SocialGraph for Api {
 
     async fn scroll_feed(&self, request: Request<ScrollFeedRequest>) -> Result<Response<ScrollFeedResponse>, Status> {
         let deadline = deadline(&request);
-        let query = feed::feed_query(request.into_inner())?;
-        let page = self.graph.scroll(query, deadline).await.map_err(status)?;
+        let (query, freshness) = feed::feed_query(&self.graph, request.into_inner())?;
+        let read = || self.graph.scroll(query.clone(), deadline);
+        let page = self.graph.fresh(freshness, deadline, read).await.map_err(status)?;
         Ok(Response::new(feed::feed_page(page)))
     }
 
@@ -186,11 +218,13 @@ impl SocialGraph for Api {
         request: Request<BatchGetCountsRequest>,
     ) -> Result<Response<BatchGetCountsResponse>, Status> {
         let deadline = deadline(&request);
-        let BatchGetCountsRequest { user_ids } = request.into_inner();
+        let BatchGetCountsRequest { user_ids, consistency } = request.into_inner();
         let mut fields = Fields::default();
         let users = fields.users("user_ids", &user_ids, MAX_BATCH_COUNTS);
+        let freshness = freshness(&self.graph, &mut fields, consistency);
         fields.finish()?;
-        let counts = self.graph.counts(&users, deadline).await.map_err(status)?;
+        let read = || self.graph.counts(&users, deadline);
+        let counts = self.graph.fresh(freshness, deadline, read).await.map_err(status)?;
         let counts = user_ids.into_iter().zip(counts).map(|(user_id, counts)| UserCounts {
             user_id,
             following: counts.following.cast_signed(),
@@ -209,45 +243,21 @@ impl SocialGraph for Api {
     }
 }
 
-fn list_query(
-    list: List,
-    user_id: i64,
-    order: i32,
-    (from, before): (Option<Timestamp>, Option<Timestamp>),
-    page_size: i32,
-    page_token: String,
-) -> Result<ListQuery, Status> {
-    let mut fields = Fields::default();
-    let query = ListQuery {
-        list,
-        user: fields.user("user_id", user_id),
-        order: match fields.one_of("order", order) {
-            ListOrder::Unspecified | ListOrder::NewestFirst => Order::NewestFirst,
-            ListOrder::OldestFirst => Order::OldestFirst,
-        },
-        window: fields.window(from, before),
-        page_size: fields.page_size(page_size),
-        page_token,
-    };
-    fields.finish()?;
-    Ok(query)
-}
-
 impl Api {
-    fn freshness(&self, fields: &mut Fields, consistency: Option<Consistency>) -> Freshness {
-        match consistency.and_then(|consistency| consistency.requirement) {
-            None | Some(Requirement::MinimizeLatency(true) | Requirement::FullyConsistent(true)) => {}
-            Some(Requirement::AtLeastAsFresh(token)) => match self.graph.write_of(&token) {
-                Ok(write) => return Freshness::AtLeast(write),
-                Err(error) => fields.refuse("consistency.at_least_as_fresh", error),
-            },
-            Some(Requirement::MinimizeLatency(false)) => {
-                fields.refuse("consistency.minimize_latency", "must be true if set");
-            }
-            Some(Requirement::FullyConsistent(false)) => {
-                fields.refuse("consistency.fully_consistent", "must be true if set");
-            }
-        }
-        Freshness::Latest
+    /// A page of either list.
+    async fn list(&self, list: List, request: ListFollowingRequest, deadline: Deadline) -> Result<ListPage, Status> {
+        let mut fields = Fields::default();
+        let query = ListQuery {
+            list,
+            user: fields.user("user_id", request.user_id),
+            order: fields.order(request.order),
+            window: fields.window(request.followed_from, request.followed_before),
+            page_size: fields.page_size(request.page_size),
+            page_token: request.page_token,
+        };
+        let freshness = freshness(&self.graph, &mut fields, request.consistency);
+        fields.finish()?;
+        let read = || self.graph.list(query.clone(), deadline);
+        self.graph.fresh(freshness, deadline, read).await.map_err(status)
     }
 }

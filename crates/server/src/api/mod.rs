@@ -1,12 +1,14 @@
 //! The gRPC services: decode, validate, call the service, encode.
 
 mod admin;
+mod consistency;
 mod convert;
 mod feed;
 mod fields;
 mod graph;
 mod import;
 mod recommend;
+mod relations;
 mod status;
 
 use std::time::Duration;

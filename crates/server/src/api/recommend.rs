@@ -9,7 +9,9 @@ use socialgraph::v1::{
 use tonic::{Request, Response, Status};
 
 use super::{
-    Api, deadline,
+    Api,
+    consistency::freshness,
+    deadline,
     fields::Fields,
     status::{self_reference, status},
 };
@@ -19,15 +21,17 @@ pub(super) async fn recommend(
     request: Request<RecommendFollowsRequest>,
 ) -> Result<Response<RecommendFollowsResponse>, Status> {
     let deadline = deadline(&request);
-    let RecommendFollowsRequest { user_id, limit, time_budget } = request.into_inner();
+    let RecommendFollowsRequest { user_id, limit, time_budget, consistency } = request.into_inner();
     let mut fields = Fields::default();
     let query = RecommendQuery {
         user: fields.user("user_id", user_id),
         limit: fields.number_of("limit", limit, DEFAULT_RECOMMENDATIONS, MAX_RECOMMENDATIONS),
         time_budget: fields.time_budget(time_budget),
     };
+    let freshness = freshness(&api.graph, &mut fields, consistency);
     fields.finish()?;
-    let found = api.graph.recommend(query, deadline).await.map_err(status)?;
+    let read = || api.graph.recommend(query, deadline);
+    let found = api.graph.fresh(freshness, deadline, read).await.map_err(status)?;
     let recommendations = found.users.into_iter().map(recommendation).collect();
     Ok(Response::new(RecommendFollowsResponse { recommendations, complete: found.complete }))
 }

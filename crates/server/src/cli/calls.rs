@@ -1,15 +1,12 @@
 //! The commands of one call and one answer.
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use socialgraph::{
     admin::v1::InspectUserRequest,
-    v1::{
-        self, BatchGetCountsRequest, BatchIsFollowingRequest, FollowRequest, IsFollowingRequest, UnfollowRequest,
-        consistency::Requirement,
-    },
+    v1::{self, BatchGetCountsRequest, BatchIsFollowingRequest, FollowRequest, IsFollowingRequest, UnfollowRequest},
 };
 
-use super::{CallOptions, Error, print::Printer};
+use super::{CallOptions, Error, freshness::Freshness, print::Printer};
 
 /// `follow`.
 #[derive(Debug, Args)]
@@ -87,7 +84,6 @@ impl Unfollow {
 
 /// `is-following`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("freshness"))]
 pub struct IsFollowing {
     /// Who follows
     #[arg(allow_negative_numbers = true)]
@@ -95,42 +91,18 @@ pub struct IsFollowing {
     /// Who is followed
     #[arg(allow_negative_numbers = true)]
     followee: i64,
-    /// How fresh the answer must be
-    #[arg(long, group = "freshness")]
-    consistency: Option<Consistency>,
-    /// At least as fresh as the write that printed this consistency token
-    #[arg(long, value_name = "TOKEN", group = "freshness")]
-    at_least_as_fresh: Option<String>,
+    #[command(flatten)]
+    freshness: Freshness,
     #[command(flatten)]
     pub(super) call: CallOptions,
 }
 
-/// How fresh a read must be.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Consistency {
-    /// The fastest answer
-    MinimizeLatency,
-    /// As fresh as the last acknowledged write
-    FullyConsistent,
-}
-
-impl From<Consistency> for Requirement {
-    fn from(consistency: Consistency) -> Self {
-        match consistency {
-            Consistency::MinimizeLatency => Self::MinimizeLatency(true),
-            Consistency::FullyConsistent => Self::FullyConsistent(true),
-        }
-    }
-}
-
 impl IsFollowing {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
-        let token = self.at_least_as_fresh.clone().map(Requirement::AtLeastAsFresh);
-        let requirement = token.or(self.consistency.map(Requirement::from));
         let request = IsFollowingRequest {
             follower_id: self.follower,
             followee_id: self.followee,
-            consistency: requirement.map(|requirement| v1::Consistency { requirement: Some(requirement) }),
+            consistency: self.freshness.consistency(),
         };
         let answer = self.call.graph().await?.is_following(self.call.request(request)).await?;
         printer.message("socialgraph.v1.IsFollowingResponse", answer.get_ref())
@@ -147,12 +119,18 @@ pub struct BatchIsFollowing {
     #[arg(required = true, value_name = "FOLLOWEE", allow_negative_numbers = true)]
     followees: Vec<i64>,
     #[command(flatten)]
+    freshness: Freshness,
+    #[command(flatten)]
     pub(super) call: CallOptions,
 }
 
 impl BatchIsFollowing {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
-        let request = BatchIsFollowingRequest { follower_id: self.follower, followee_ids: self.followees.clone() };
+        let request = BatchIsFollowingRequest {
+            follower_id: self.follower,
+            followee_ids: self.followees.clone(),
+            consistency: self.freshness.consistency(),
+        };
         let answer = self.call.graph().await?.batch_is_following(self.call.request(request)).await?;
         printer.message("socialgraph.v1.BatchIsFollowingResponse", answer.get_ref())
     }
@@ -165,12 +143,14 @@ pub struct Counts {
     #[arg(required = true, value_name = "USER", allow_negative_numbers = true)]
     users: Vec<i64>,
     #[command(flatten)]
+    freshness: Freshness,
+    #[command(flatten)]
     pub(super) call: CallOptions,
 }
 
 impl Counts {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
-        let request = BatchGetCountsRequest { user_ids: self.users.clone() };
+        let request = BatchGetCountsRequest { user_ids: self.users.clone(), consistency: self.freshness.consistency() };
         let answer = self.call.graph().await?.batch_get_counts(self.call.request(request)).await?;
         printer.message("socialgraph.v1.BatchGetCountsResponse", answer.get_ref())
     }

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use prost_types::Timestamp;
 use socialgraph::v1::{self, FeedCursor, PublishPostRequest, ScrollFeedRequest};
 
-use super::{CallOptions, Error, lists::Paging, print::Printer, time};
+use super::{CallOptions, Error, freshness::Freshness, lists::Paging, print::Printer, time};
 
 /// `publish`.
 #[derive(Debug, Args)]
@@ -92,6 +92,8 @@ pub struct Scroll {
     #[arg(long)]
     view: Option<View>,
     #[command(flatten)]
+    freshness: Freshness,
+    #[command(flatten)]
     pub(super) call: CallOptions,
 }
 
@@ -124,6 +126,7 @@ impl Scroll {
                 cursor: self.cursor().filter(|_| page_token.is_empty()),
                 page_token,
                 view: self.view.map(v1::FeedView::from).unwrap_or_default().into(),
+                consistency: self.freshness.consistency(),
             };
             client.clone().scroll_feed(self.call.request(request)).await
         };

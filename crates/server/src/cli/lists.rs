@@ -6,7 +6,7 @@ use prost_types::Timestamp;
 use socialgraph::v1::{self, CommonFollowsRequest, ListFollowersRequest, ListFollowingRequest};
 use tonic::{Response, Status};
 
-use super::{CallOptions, Error, print::Printer, time};
+use super::{CallOptions, Error, freshness::Freshness, print::Printer, time};
 
 /// The largest page the server gives; `--all` uses it unless told otherwise.
 const LARGEST_PAGE: i32 = 500;
@@ -91,6 +91,8 @@ pub struct List {
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     before: Option<Timestamp>,
     #[command(flatten)]
+    freshness: Freshness,
+    #[command(flatten)]
     paging: Paging,
     #[command(flatten)]
     pub(super) call: CallOptions,
@@ -98,7 +100,7 @@ pub struct List {
 
 /// The order of a list of follows.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ListOrder {
+pub(super) enum ListOrder {
     /// The last follow first
     NewestFirst,
     /// The first follow first
@@ -125,6 +127,7 @@ impl List {
                 followed_before: self.before,
                 page_size: self.paging.page_size(),
                 page_token,
+                consistency: self.freshness.consistency(),
             };
             client.clone().list_following(self.call.request(request)).await
         };
@@ -141,6 +144,7 @@ impl List {
                 followed_before: self.before,
                 page_size: self.paging.page_size(),
                 page_token,
+                consistency: self.freshness.consistency(),
             };
             client.clone().list_followers(self.call.request(request)).await
         };
@@ -167,6 +171,8 @@ pub struct CommonFollows {
     /// How long the server may search for each page, such as 100ms
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     time_budget: Option<prost_types::Duration>,
+    #[command(flatten)]
+    freshness: Freshness,
     #[command(flatten)]
     paging: Paging,
     #[command(flatten)]
@@ -202,6 +208,7 @@ impl CommonFollows {
                 page_size: self.paging.page_size(),
                 page_token,
                 time_budget: self.time_budget,
+                consistency: self.freshness.consistency(),
             };
             client.clone().common_follows(self.call.request(request)).await
         };

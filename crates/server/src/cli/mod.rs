@@ -4,11 +4,13 @@ mod calls;
 mod cells;
 mod error;
 mod feed;
+mod freshness;
 mod import;
 mod lists;
 mod options;
 mod print;
 mod recommend;
+mod relations;
 mod time;
 
 use std::{
@@ -27,6 +29,7 @@ pub use self::{
     lists::{CommonFollows, List},
     options::{CallOptions, Target},
     recommend::{Dismiss, Recommend},
+    relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
 };
 
 /// A subcommand that talks to a running server.
@@ -42,6 +45,14 @@ pub enum ClientCommand {
     BatchIsFollowing(BatchIsFollowing),
     /// List whom both of two users follow
     CommonFollows(CommonFollows),
+    /// Tell how one user and each of others stand to each other
+    Relationships(Relationships),
+    /// List who follows a user and is followed back
+    Mutuals(Mutuals),
+    /// List those followers of a user whom another one follows
+    KnownFollowers(KnownFollowers),
+    /// List who follows both of two users
+    CommonFollowers(CommonFollowers),
     /// List whom a user follows
     ListFollowing(List),
     /// List a user's followers
@@ -70,6 +81,10 @@ impl ClientCommand {
             Self::IsFollowing(command) => &command.call.target,
             Self::BatchIsFollowing(command) => &command.call.target,
             Self::CommonFollows(command) => &command.call.target,
+            Self::Relationships(command) => &command.call.target,
+            Self::Mutuals(command) => &command.call.target,
+            Self::KnownFollowers(command) => &command.call.target,
+            Self::CommonFollowers(command) => &command.call.target,
             Self::ListFollowing(command) => &command.call.target,
             Self::ListFollowers(command) => &command.call.target,
             Self::Recommend(command) => &command.call.target,
@@ -121,6 +136,10 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::IsFollowing(command) => command.run(printer).await,
         ClientCommand::BatchIsFollowing(command) => command.run(printer).await,
         ClientCommand::CommonFollows(command) => command.run(printer).await,
+        ClientCommand::Relationships(command) => command.run(printer).await,
+        ClientCommand::Mutuals(command) => command.run(printer).await,
+        ClientCommand::KnownFollowers(command) => command.run(printer).await,
+        ClientCommand::CommonFollowers(command) => command.run(printer).await,
         ClientCommand::ListFollowing(command) => command.following(printer).await,
         ClientCommand::ListFollowers(command) => command.followers(printer).await,
         ClientCommand::Recommend(command) => command.run(printer).await,

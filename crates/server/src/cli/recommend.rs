@@ -3,7 +3,7 @@
 use clap::Args;
 use socialgraph::v1::{DismissRecommendationRequest, RecommendFollowsRequest};
 
-use super::{CallOptions, Error, print::Printer, time};
+use super::{CallOptions, Error, freshness::Freshness, print::Printer, time};
 
 /// `recommend`.
 #[derive(Debug, Args)]
@@ -18,12 +18,19 @@ pub struct Recommend {
     #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
     time_budget: Option<prost_types::Duration>,
     #[command(flatten)]
+    freshness: Freshness,
+    #[command(flatten)]
     pub(super) call: CallOptions,
 }
 
 impl Recommend {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
-        let request = RecommendFollowsRequest { user_id: self.user, limit: self.limit, time_budget: self.time_budget };
+        let request = RecommendFollowsRequest {
+            user_id: self.user,
+            limit: self.limit,
+            time_budget: self.time_budget,
+            consistency: self.freshness.consistency(),
+        };
         let answer = self.call.graph().await?.recommend_follows(self.call.request(request)).await?;
         printer.message("socialgraph.v1.RecommendFollowsResponse", answer.get_ref())
     }

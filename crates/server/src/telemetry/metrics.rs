@@ -151,7 +151,8 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &["kind"],
-        "Halves of changes that the relay completed in place of the call that made them (kind: follow, unfollow, post).",
+        "Halves of changes that the relay, or a read that names the change, completed in place of the call that made them \
+         (kind: follow, unfollow, post).",
     ),
     metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),

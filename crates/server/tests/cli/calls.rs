@@ -33,7 +33,11 @@ async fn every_option_reaches_the_server() {
         ("is-following 1 2 --at-least-as-fresh t", is_following(Requirement::AtLeastAsFresh("t".to_owned()))),
         (
             "batch-is-following 1 -1 3 3",
-            Call::BatchIsFollowing(BatchIsFollowingRequest { follower_id: 1, followee_ids: vec![-1, 3, 3] }),
+            Call::BatchIsFollowing(BatchIsFollowingRequest {
+                follower_id: 1,
+                followee_ids: vec![-1, 3, 3],
+                consistency: None,
+            }),
         ),
         (
             "recommend -1 --limit 7 --time-budget 20ms",
@@ -41,10 +45,11 @@ async fn every_option_reaches_the_server() {
                 user_id: -1,
                 limit: 7,
                 time_budget: Some(prost_types::Duration { seconds: 0, nanos: 20_000_000 }),
+                consistency: None,
             }),
         ),
         ("dismiss 1 2", Call::Dismiss(DismissRecommendationRequest { user_id: 1, dismissed_id: 2 })),
-        ("counts 1 -2 1", Call::Counts(BatchGetCountsRequest { user_ids: vec![1, -2, 1] })),
+        ("counts 1 -2 1", Call::Counts(BatchGetCountsRequest { user_ids: vec![1, -2, 1], consistency: None })),
         ("keys -1", Call::Keys(socialgraph::admin::v1::InspectUserRequest { user_id: -1 })),
     ];
     for (line, expected) in cases {

@@ -56,6 +56,7 @@ async fn every_option_of_a_scroll_reaches_the_server() {
         page_token: page_token.to_owned(),
         cursor,
         view: view.into(),
+        consistency: None,
     };
     let cursor = |max_time_ms, offset| Some(FeedCursor { max_time_ms, offset });
     let cases = [

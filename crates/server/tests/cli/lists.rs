@@ -22,6 +22,7 @@ async fn every_option_reaches_the_server() {
         page_size: -1,
         page_token: String::new(),
         time_budget: Some(Duration { seconds: 0, nanos: 250_000_000 }),
+        consistency: None,
     };
     let cases = [
         (
@@ -33,6 +34,7 @@ async fn every_option_reaches_the_server() {
                 followed_before,
                 page_size,
                 page_token: page_token.clone(),
+                consistency: None,
             }),
         ),
         (
@@ -44,6 +46,7 @@ async fn every_option_reaches_the_server() {
                 followed_before,
                 page_size,
                 page_token,
+                consistency: None,
             }),
         ),
         (

@@ -6,6 +6,7 @@ mod calls;
 mod feed;
 mod import;
 mod lists;
+mod relations;
 mod server;
 
 use std::process::ExitCode;
@@ -73,6 +74,11 @@ fn bad_command_lines_are_refused() {
         "list-following 1 --from yesterday",
         "common-follows 1 2 --time-budget soon",
         "import x --timeout 1s",
+        "relationships 1",
+        "mutuals 1 --order best-first",
+        "known-followers 1",
+        "common-followers 1 2 --time-budget soon",
+        "counts 1 --consistency fully-consistent --at-least-as-fresh x",
     ] {
         let words = ["socialgraph"].into_iter().chain(line.split(' '));
         assert!(Arguments::try_parse_from(words).is_err(), "{line}");

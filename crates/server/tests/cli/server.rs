@@ -42,6 +42,10 @@ pub(crate) enum Call {
     IsFollowing(IsFollowingRequest),
     BatchIsFollowing(BatchIsFollowingRequest),
     CommonFollows(CommonFollowsRequest),
+    Relationships(GetRelationshipsRequest),
+    Mutuals(ListMutualsRequest),
+    KnownFollowers(KnownFollowersRequest),
+    CommonFollowers(CommonFollowersRequest),
     ListFollowing(ListFollowingRequest),
     ListFollowers(ListFollowersRequest),
     Recommend(RecommendFollowsRequest),
@@ -203,6 +207,65 @@ impl SocialGraph for Fake {
         });
         let users = users.collect();
         Ok(Response::new(CommonFollowsResponse { users, total_count: ENTRIES, complete, next_page_token }))
+    }
+
+    async fn get_relationships(
+        &self,
+        request: Request<GetRelationshipsRequest>,
+    ) -> Result<Response<GetRelationshipsResponse>, Status> {
+        self.record(&request, Call::Relationships);
+        let relationships = request.get_ref().target_ids.iter().map(|&target_id| {
+            let (following, followed_by) = (target_id % 2 == 0, target_id % 3 == 0);
+            Relationship {
+                target_id,
+                following,
+                followed_by,
+                mutual: following && followed_by,
+                followed_at: time(7).filter(|_| following),
+                followed_by_at: time(8).filter(|_| followed_by),
+            }
+        });
+        Ok(Response::new(GetRelationshipsResponse { relationships: relationships.collect() }))
+    }
+
+    async fn list_mutuals(
+        &self,
+        request: Request<ListMutualsRequest>,
+    ) -> Result<Response<ListMutualsResponse>, Status> {
+        self.record(&request, Call::Mutuals);
+        let request = request.into_inner();
+        let (ids, next_page_token) = page(request.user_id, request.page_size, &request.page_token)?;
+        let users = ids.into_iter().map(|user_id| MutualFollow {
+            user_id,
+            followed_at: time(user_id),
+            followed_by_at: time(user_id + 1),
+        });
+        Ok(Response::new(ListMutualsResponse { users: users.collect(), next_page_token }))
+    }
+
+    async fn known_followers(
+        &self,
+        request: Request<KnownFollowersRequest>,
+    ) -> Result<Response<KnownFollowersResponse>, Status> {
+        self.record(&request, Call::KnownFollowers);
+        let request = request.into_inner();
+        let (ids, next_page_token) = page(request.viewer_id, request.page_size, &request.page_token)?;
+        let complete = request.page_token.is_empty();
+        let users = ids.into_iter().map(|user_id| KnownFollower {
+            user_id,
+            followed_at: time(user_id),
+            follower_since: time(user_id + 1),
+        });
+        let users = users.collect();
+        Ok(Response::new(KnownFollowersResponse { users, total_count: ENTRIES, complete, next_page_token }))
+    }
+
+    async fn common_followers(
+        &self,
+        request: Request<CommonFollowersRequest>,
+    ) -> Result<Response<CommonFollowersResponse>, Status> {
+        self.record(&request, Call::CommonFollowers);
+        Ok(Response::new(CommonFollowersResponse { complete: true, ..CommonFollowersResponse::default() }))
     }
 
     async fn list_following(

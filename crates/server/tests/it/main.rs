@@ -47,6 +47,7 @@ mod lists;
 mod metrics;
 mod reads;
 mod recommend;
+mod relations;
 mod support;
 
 /// Written past the capture of the test harness, so that every run shows it.
@@ -69,6 +70,7 @@ fn cases_times_backends() {
         metrics::CASES,
         reads::CASES,
         recommend::CASES,
+        relations::CASES,
     ]
     .iter()
     .sum();

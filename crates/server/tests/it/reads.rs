@@ -130,7 +130,7 @@ async fn a_lost_write_is_told(place: Place) {
     let lost = Refusal::new(tonic::Code::Unavailable, "STORE_UNAVAILABLE");
     refused(read(&api, 1, Requirement::AtLeastAsFresh(token.clone())).await, &lost, "own partition");
     let (_, other) = strangers(&place);
-    assert!(!read(&api, other, Requirement::AtLeastAsFresh(token)).await.unwrap().into_inner().following);
+    refused(read(&api, other, Requirement::AtLeastAsFresh(token)).await, &lost, "another partition");
     assert!(read(&api, 1, Requirement::FullyConsistent(true)).await.unwrap().into_inner().following);
 }
 

@@ -18,7 +18,7 @@ const PEOPLE: i64 = 120;
 type Graph = BTreeMap<i64, BTreeMap<i64, i64>>;
 
 async fn recommend(api: &Api, user_id: i64, limit: i32) -> RecommendFollowsResponse {
-    let request = RecommendFollowsRequest { user_id, limit, time_budget: Some(AMPLE) };
+    let request = RecommendFollowsRequest { user_id, limit, time_budget: Some(AMPLE), consistency: None };
     api.social().recommend_follows(request).await.unwrap().into_inner()
 }
 
@@ -143,7 +143,7 @@ async fn a_search_that_runs_out_of_time_says_so(place: Place) {
     api.follow(user_id, 1).await;
     api.follow(1, PEOPLE + 1).await;
     let time_budget = Some(Duration { seconds: 0, nanos: 1_000 });
-    let request = RecommendFollowsRequest { user_id, limit: 10, time_budget };
+    let request = RecommendFollowsRequest { user_id, limit: 10, time_budget, consistency: None };
     match api.social().recommend_follows(request).await {
         Ok(answer) => assert!(!answer.into_inner().complete),
         // It could not even begin.
@@ -154,8 +154,8 @@ async fn a_search_that_runs_out_of_time_says_so(place: Place) {
 async fn bad_input_is_named(place: Place) {
     let api = place.serve(&[]).await;
     let ask = async |user_id, limit, time_budget, expected: &[&str]| {
-        let request = RecommendFollowsRequest { user_id, limit, time_budget };
-        refused(api.social().recommend_follows(request).await, &Refusal::fields(expected), request);
+        let request = RecommendFollowsRequest { user_id, limit, time_budget, consistency: None };
+        refused(api.social().recommend_follows(request.clone()).await, &Refusal::fields(expected), request);
     };
     ask(0, 0, None, &["user_id"]).await;
     ask(1, -1, None, &["limit"]).await;

@@ -13,3 +13,4 @@ mod limits;
 mod long_lists;
 mod relay;
 mod support;
+mod written;

@@ -1,4 +1,4 @@
--- Reads a list that is one key, or tells the segments of a longer one, which has no shards.
+-- Reads a list that is one key, or tells the segments of a longer one. A shard is told as a segment would be.
 --
 -- Keys:       the head of the list, and its parts.
 -- Arguments:  the number of the first segment, from 0 for the oldest; the most segments, at most 1,000.

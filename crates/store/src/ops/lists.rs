@@ -15,12 +15,9 @@ pub(super) fn list_keys(keys: &Keyspace, list: List, user: UserId) -> [Key; 2] {
     [keys.list(list, user), keys.list_parts(list, user)]
 }
 
-/// The same of one of its shards, if one is given.
+/// The same of what lies in a shard, if one is given.
 pub(super) fn part_keys(keys: &Keyspace, list: List, user: UserId, shard: Option<Shard>) -> [Key; 2] {
-    match shard {
-        None => list_keys(keys, list, user),
-        Some(shard) => [keys.shard(user, shard), keys.shard_parts(user, shard)],
-    }
+    shard.map_or_else(|| list_keys(keys, list, user), |shard| [keys.shard(user, shard), keys.shard_parts(user, shard)])
 }
 
 /// The keys of the list of whom a user follows: its head, its parts, and the members of its segments.
@@ -75,11 +72,43 @@ impl Operation for Probe {
         if scores.len() != self.followees.len() {
             return Err(value::unexpected("as many scores as were asked for", &Value::Array(scores)));
         }
-        let probed = |score: &Value| match value::text(score) {
-            Ok("m") => Ok::<_, StoreError>(Probed::Sometime),
-            _ => Ok(value::optional_score(score)?.map_or(Probed::Not, Probed::Since)),
-        };
         Ok(ProbedAll { of_each: scores.iter().map(probed).collect::<Result<_, _>>()?, segments })
+    }
+}
+
+/// Which of 1 to 64 users of one partition follow a user. See `probe_followers.lua`.
+#[derive(Clone, Debug)]
+pub struct ProbeFollowers {
+    /// Who may follow.
+    pub followers: Vec<UserId>,
+    /// Whom.
+    pub followee: UserId,
+}
+
+impl Operation for ProbeFollowers {
+    /// What is known of each, in the order given.
+    type Output = Vec<Probed>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let names = self.followers.iter().flat_map(|&user| [keys.following(user), keys.following_ids(user)]);
+        let group = SlotGroup::new(names.collect())?;
+        Ok(Call::script(&script::PROBE_FOLLOWERS, group, vec![self.followee.get().into()]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Vec<Probed>, StoreError> {
+        let scores = value::array(answer)?;
+        if scores.len() != self.followers.len() {
+            return Err(value::unexpected("as many scores as were asked for", &Value::Array(scores)));
+        }
+        scores.iter().map(probed).collect()
+    }
+}
+
+/// A score, `m` for one that was not looked for, or none.
+fn probed(score: &Value) -> Result<Probed, StoreError> {
+    match value::text(score) {
+        Ok("m") => Ok(Probed::Sometime),
+        _ => Ok(value::optional_score(score)?.map_or(Probed::Not, Probed::Since)),
     }
 }
 

@@ -23,9 +23,10 @@ pub use keyspace::{
     TryCompact,
 };
 pub use lists::{
-    Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, Probed, ProbedAll, Range, RangePart, Stretch,
+    Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, ProbeFollowers, Probed, ProbedAll, Range,
+    RangePart, Stretch,
 };
-pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog};
+pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };

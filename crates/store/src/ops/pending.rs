@@ -87,6 +87,51 @@ impl Operation for Due {
     }
 }
 
+/// Whether a partition has a write, and the changes up to it that may lack their other half, but for posts. See `written.lua`.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Where it was committed.
+    pub partition: Partition,
+    /// Its version.
+    pub version: Version,
+    /// What a call before told to go on after; empty at first.
+    pub after: String,
+}
+
+/// What became of a [`Written`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenSoFar {
+    /// The last version given out; 0 if none was.
+    pub clock: Version,
+    /// The changes, oldest first.
+    pub pending: Vec<DueChange>,
+    /// What to go on after; empty if these are all.
+    pub next: String,
+}
+
+impl Operation for Written {
+    type Output = WrittenSoFar;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let names = vec![keys.clock(self.partition), keys.pending(self.partition), keys.log(self.partition)];
+        let after = if self.after.is_empty() { "0" } else { &self.after };
+        let args = vec![version(self.version), after.into(), Value::Integer(64)];
+        Ok(Call::script(&script::WRITTEN, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<WrittenSoFar, StoreError> {
+        let mut told = value::array(answer)?.into_iter();
+        let (Some(clock), Some(next)) = (told.next(), told.next()) else {
+            return Err(StoreError::Refused("expected a clock and where to go on".to_owned()));
+        };
+        Ok(WrittenSoFar {
+            clock: Version(value::number(&clock)?),
+            pending: told.map(due_change).collect::<Result<_, _>>()?,
+            next: value::text(&next)?.to_owned(),
+        })
+    }
+}
+
 /// Trims the log of a partition. See `trim.lua`.
 #[derive(Clone, Copy, Debug)]
 pub struct TrimLog {

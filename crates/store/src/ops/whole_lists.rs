@@ -5,7 +5,7 @@ use keyspace::{Keyspace, List, Shard, SlotGroup};
 use model::{Entry, Micros, Order, UserId, Window};
 
 use super::{
-    Operation, Place, Range,
+    Operation, Place, Range, RangePart, Stretch,
     lists::{entries, entry, part_keys},
 };
 use crate::{StoreError, call::Call, script, value};
@@ -17,7 +17,7 @@ pub struct Outline {
     pub list: List,
     /// Whose.
     pub user: UserId,
-    /// Of a list of followers: one of its shards.
+    /// A shard of it; `None` for what is not in shards.
     pub shard: Option<Shard>,
     /// The number of the first segment, from 0 for the oldest.
     pub first: usize,
@@ -28,7 +28,7 @@ pub struct Outline {
 pub enum Outlined {
     /// All entries, oldest first.
     Entries(Vec<Entry>),
-    /// Segments, oldest first, and besides them a head; fewer than [`MOST_SEGMENTS`]: there are no more.
+    /// Segments, oldest first, and besides them a head; fewer than [`MOST_SEGMENTS`]: there are no more. The first ones may be shards.
     Segments(Vec<Segment>),
 }
 
@@ -48,6 +48,11 @@ impl Segment {
     pub(super) fn id_at(segments: &[Self], place: Entry) -> Option<&str> {
         let at = segments.partition_point(|segment| segment.bound < place);
         segments.get(at).map(|segment| segment.id.as_str())
+    }
+
+    /// The shard that it is, if it is one.
+    pub fn shard(&self) -> Option<Shard> {
+        Shard::parse(&self.id)
     }
 }
 
@@ -85,14 +90,16 @@ pub struct Span {
     pub list: List,
     /// Whose.
     pub user: UserId,
+    /// A shard of it; `None` for what is not in shards.
+    pub shard: Option<Shard>,
     /// Only entries after this one.
     pub after: Option<Entry>,
-    /// The segments, 1 to 7, oldest first; none for the head.
+    /// The segments, 1 to 7, oldest first; none for the head. Not shards.
     pub segments: Vec<Segment>,
 }
 
 impl Operation for Span {
-    /// The entries up to the last segment's bound, oldest first. `None`: more than 1,000 came meanwhile.
+    /// The entries up to the last segment's bound, oldest first. `None`: more than 1,000 came meanwhile, or some went to a shard.
     type Output = Option<Vec<Entry>>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
@@ -102,7 +109,7 @@ impl Operation for Span {
 
     fn answer(&self, answer: Value) -> Result<Option<Vec<Entry>>, StoreError> {
         let range = self.range();
-        let mut entries = range.answer(answer)?.entries;
+        let RangePart { mut entries, stretch: None } = range.answer(answer)? else { return Ok(None) };
         let is_cut = entries.len() == range.limit;
         let bound = self.segments.last().map(|segment| segment.bound);
         let is_beyond = |entry: &Entry| bound.is_some_and(|bound| *entry > bound);
@@ -119,6 +126,8 @@ impl Span {
         let until = self.segments.last().map_or(Micros::MAX, |segment| segment.bound.at);
         let window = Window { until, ..Window::ALL };
         let (list, user, order, from) = (self.list, self.user, Order::OldestFirst, self.after.map(Place::After));
-        Range { list, user, stretch: None, order, window, from, limit: 1_000 }
+        let bound = self.segments.last().map(|segment| segment.bound);
+        let stretch = self.shard.zip(bound).map(|(shard, bound)| Stretch { shard, bound, before: self.after });
+        Range { list, user, stretch, order, window, from, limit: 1_000 }
     }
 }

@@ -30,7 +30,7 @@ impl Worker {
     pub(super) async fn batch_is_following(&mut self) {
         let follower_id = self.follower();
         let followee_ids: Vec<_> = (0..self.random.random_range(1..60)).map(|_| self.followee()).collect();
-        let request = BatchIsFollowingRequest { follower_id, followee_ids: followee_ids.clone() };
+        let request = BatchIsFollowingRequest { follower_id, followee_ids: followee_ids.clone(), consistency: None };
         let answer = self.caller.call(request, |mut c, r| async move { c.batch_is_following(r).await }).await.message;
         let told: Vec<_> = answer
             .states

@@ -63,7 +63,7 @@ async fn page(
 pub(crate) async fn counts(caller: &Caller, users: &[i64]) -> Vec<UserCounts> {
     let mut all = Vec::with_capacity(users.len());
     for some in users.chunks(200) {
-        let request = BatchGetCountsRequest { user_ids: some.to_vec() };
+        let request = BatchGetCountsRequest { user_ids: some.to_vec(), consistency: None };
         let answer = caller.call(request, |mut c, r| async move { c.batch_get_counts(r).await }).await.message;
         assert!(answer.counts.iter().map(|counts| counts.user_id).eq(some.iter().copied()));
         all.extend(answer.counts);

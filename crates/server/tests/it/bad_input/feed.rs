@@ -148,7 +148,14 @@ async fn of_scroll_feed(place: Place) {
         let both = ScrollFeedRequest { page_token: page_token.to_owned(), cursor: at(1, 0), ..good.clone() };
         ask(both, &["cursor"]).await;
     }
-    let all = ScrollFeedRequest { user_id: 0, page_size: -1, page_token: "x".to_owned(), cursor: at(0, -1), view: 3 };
+    let all = ScrollFeedRequest {
+        user_id: 0,
+        page_size: -1,
+        page_token: "x".to_owned(),
+        cursor: at(0, -1),
+        view: 3,
+        consistency: None,
+    };
     ask(all, &["user_id", "page_size", "cursor", "cursor.max_time_ms", "cursor.offset", "view"]).await;
     assert_untouched(&place, &api, before).await;
 }

@@ -42,6 +42,7 @@ async fn of_lists(place: Place) {
             followed_from: bad_times().next().unwrap(),
             followed_before: bad_times().last().unwrap(),
             page_token: "x".to_owned(),
+            consistency: None,
         };
         ask(all, &["user_id", "order", "page_size", "followed_from", "followed_before"]).await;
     }
@@ -87,6 +88,7 @@ async fn of_common_follows(place: Place) {
         page_size: 501,
         time_budget: Some(Duration { seconds: -1, nanos: 0 }),
         page_token: "x".to_owned(),
+        consistency: None,
     };
     ask(all, &["user_id", "other_id", "order", "page_size", "time_budget"]).await;
 }

@@ -27,7 +27,7 @@ async fn of_is_following(place: Place) {
 async fn of_batch_is_following(place: Place) {
     let api = place.serve(&[]).await;
     let ask = async |follower_id, followee_ids: Vec<i64>, expected: &[&str]| {
-        let request = BatchIsFollowingRequest { follower_id, followee_ids };
+        let request = BatchIsFollowingRequest { follower_id, followee_ids, consistency: None };
         let answer = api.social().batch_is_following(request.clone()).await;
         refused(answer, &Refusal::fields(expected), (follower_id, request.followee_ids.len()));
     };
@@ -47,7 +47,7 @@ async fn of_batch_get_counts(place: Place) {
     let api = place.serve(&[]).await;
     let ask = async |user_ids: Vec<i64>, expected: &[&str]| {
         let ids = user_ids.len();
-        let answer = api.social().batch_get_counts(BatchGetCountsRequest { user_ids }).await;
+        let answer = api.social().batch_get_counts(BatchGetCountsRequest { user_ids, consistency: None }).await;
         refused(answer, &Refusal::fields(expected), ids);
     };
     ask(vec![], &["user_ids"]).await;

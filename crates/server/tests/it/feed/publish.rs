@@ -233,7 +233,7 @@ async fn counts_tell_how_many_posts(place: Place) {
         api.publish_with(request.clone()).await;
         api.publish_with(request).await;
     }
-    let request = BatchGetCountsRequest { user_ids: vec![2, 1, 3, 1] };
+    let request = BatchGetCountsRequest { user_ids: vec![2, 1, 3, 1], consistency: None };
     let counts = api.social().batch_get_counts(request).await.unwrap().into_inner().counts;
     assert_eq!(counts.iter().map(|counts| counts.posts).collect::<Vec<_>>(), [0, 133, 0, 133]);
     assert_eq!((counts[1].following, counts[1].followers), (0, 1));

@@ -95,10 +95,10 @@ async fn field_r8_the_largest_answers_stay_small(place: Place) {
     let rows = ids.iter().flat_map(|&id| [row_at(i64::MAX, id, BEGIN), row_at(i64::MAX - 1, id, BEGIN)]);
     assert_eq!(api.import(rows.collect()).await.created, 2_000);
 
-    let batch = BatchIsFollowingRequest { follower_id: i64::MAX, followee_ids: ids.clone() };
+    let batch = BatchIsFollowingRequest { follower_id: i64::MAX, followee_ids: ids.clone(), consistency: None };
     let batch = api.social().batch_is_following(batch).await.unwrap().into_inner();
     assert!(batch.states.iter().all(|state| state.following));
-    let counts = BatchGetCountsRequest { user_ids: ids[..200].to_vec() };
+    let counts = BatchGetCountsRequest { user_ids: ids[..200].to_vec(), consistency: None };
     let counts = api.social().batch_get_counts(counts).await.unwrap().into_inner();
     let common = CommonFollowsRequest {
         user_id: i64::MAX,
@@ -140,7 +140,7 @@ async fn field_r10_a_deadline_never_cuts_an_answer(place: Place) {
             Ok(page) => assert_eq!(page.into_inner().users.len(), 500),
             Err(_) => late += 1,
         }
-        let batch = BatchIsFollowingRequest { follower_id: 1_000, followee_ids: ids.clone() };
+        let batch = BatchIsFollowingRequest { follower_id: 1_000, followee_ids: ids.clone(), consistency: None };
         match api.social().batch_is_following(within(timeout, batch)).await {
             Ok(batch) => assert!(batch.into_inner().states.iter().all(|state| state.following)),
             Err(_) => late += 1,

@@ -55,7 +55,7 @@ impl Api {
 
     /// Since when each, in microseconds.
     pub(crate) async fn batch_is_following(&self, follower_id: i64, followee_ids: &[i64]) -> Vec<Option<i64>> {
-        let request = BatchIsFollowingRequest { follower_id, followee_ids: followee_ids.to_vec() };
+        let request = BatchIsFollowingRequest { follower_id, followee_ids: followee_ids.to_vec(), consistency: None };
         let answer = self.social().batch_is_following(request).await.expect("batch").into_inner();
         assert_eq!(answer.states.iter().map(|state| state.followee_id).collect::<Vec<_>>(), followee_ids);
         assert!(answer.states.iter().all(|state| state.following == state.followed_at.is_some()));
@@ -64,7 +64,7 @@ impl Api {
 
     /// Of each user, how many they follow and how many follow them.
     pub(crate) async fn counts(&self, user_ids: &[i64]) -> Vec<(i64, i64)> {
-        let request = BatchGetCountsRequest { user_ids: user_ids.to_vec() };
+        let request = BatchGetCountsRequest { user_ids: user_ids.to_vec(), consistency: None };
         let answer = self.social().batch_get_counts(request).await.expect("counts").into_inner();
         assert_eq!(answer.counts.iter().map(|counts| counts.user_id).collect::<Vec<_>>(), user_ids);
         answer.counts.into_iter().map(|counts| (counts.following, counts.followers)).collect()
@@ -76,7 +76,7 @@ impl Api {
 
     /// How many posts a user has published.
     pub(crate) async fn posts(&self, user: i64) -> i64 {
-        let request = BatchGetCountsRequest { user_ids: vec![user] };
+        let request = BatchGetCountsRequest { user_ids: vec![user], consistency: None };
         self.social().batch_get_counts(request).await.expect("counts").into_inner().counts[0].posts
     }
 

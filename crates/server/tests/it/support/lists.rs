@@ -46,6 +46,7 @@ impl Query {
             followed_before: self.before.map(stamp),
             page_size: self.page_size,
             page_token: page_token.to_owned(),
+            consistency: None,
         }
     }
 }
@@ -61,8 +62,10 @@ impl Api {
             let page = self.social().list_following(request).await?.into_inner();
             return Ok((page.users, page.next_page_token));
         }
-        let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token } = request;
-        let request = ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token };
+        let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency } =
+            request;
+        let request =
+            ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency };
         let page = self.social().list_followers(request).await?.into_inner();
         Ok((page.users, page.next_page_token))
     }
