@@ -6,7 +6,7 @@ use keyspace::Partition;
 use model::{Deadline, Edge, InvalidToken, Micros, UserId, Version};
 use store::{
     StoreError, Traffic,
-    ops::{Clock, Follow, FollowerChange, Probe, RowOutcome, Unfollow},
+    ops::{Clock, Follow, FollowerChange, Probe, Refused, RowOutcome, Unfollow},
 };
 
 use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
@@ -57,7 +57,8 @@ pub struct Write {
 impl Graph {
     /// Makes `edge` exist. `source` tells where the follow comes from; empty if unknown.
     ///
-    /// Two round trips. Once the first is answered the follow has happened, whatever becomes of the second.
+    /// Two round trips. Once the first is answered the follow has happened, unless the followee's partition refuses it in the second:
+    /// then it is withdrawn, which takes two more.
     pub async fn follow(&self, edge: Edge, source: String, deadline: Deadline) -> Result<Followed, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(edge.follower());
@@ -77,6 +78,7 @@ impl Graph {
                     }
                 }
                 [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
+                [RowOutcome::Unavailable] => return Err(ServiceError::UserUnavailable),
                 ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
             }
         };
@@ -85,12 +87,15 @@ impl Graph {
         }
         // An edge that was there is applied again, which heals a half edge.
         let change = FollowerChange::Present { followed_at, version: committed.version };
-        let applied = inner.apply(edge, change, deadline).await.is_ok();
-        if created && applied {
+        let applied = inner.apply(edge, change, deadline).await;
+        if created && applied.is_ok() {
             inner.settler.settle(partition, committed.version);
         }
+        if let Ok([refused, ..]) = applied.as_deref() {
+            return Err(refused.refusal.into());
+        }
         let consistency_token = inner.consistency_token(partition, committed.version);
-        Ok(Followed { created, followed_at, consistency_token, followers_pending: !applied })
+        Ok(Followed { created, followed_at, consistency_token, followers_pending: applied.is_err() })
     }
 
     /// Makes `edge` not exist.
@@ -173,7 +178,7 @@ impl Inner {
         Ok(times.into_iter().flatten().next().flatten())
     }
 
-    async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<(), StoreError> {
+    async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<Vec<Refused>, StoreError> {
         let wait = APPLY_WAIT.min(deadline.remaining() / 2);
         let applied = self.followers.apply(vec![(edge, change)], Traffic::Interactive, Deadline::after(wait)).await;
         if let Err(error) = &applied {

@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) settings: GraphSettings,
     pub(crate) tokens: TokenKey,
-    pub(crate) seen: SeenVersions,
+    pub(crate) seen: Arc<SeenVersions>,
     pub(crate) followers: Followers,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
@@ -151,14 +151,15 @@ impl Graph {
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
-        let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks));
+        let seen = Arc::new(SeenVersions::new(partitions));
+        let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
         Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
         let inner = Inner {
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
             tokens: format.token_key,
-            seen: SeenVersions::new(partitions),
+            seen,
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
             limits: Limits::find(store.clone(), tasks),

@@ -26,6 +26,7 @@ mod settle;
 mod spread;
 mod times;
 mod versions;
+mod withdraw;
 
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery};
 pub use edges::{Followed, Freshness, Unfollowed, Write};

@@ -170,7 +170,8 @@ impl Relay {
             };
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
         }
-        self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await
+        // What was refused is withdrawn.
+        self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.map(|_refused| ())
     }
 
     /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;

@@ -17,6 +17,9 @@ pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
+        ServiceError::UserUnavailable => {
+            with_reason(Code::FailedPrecondition, ErrorReason::UserUnavailable, text, None)
+        }
         ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
         ServiceError::FuturePost => invalid_fields(vec![("published_at".to_owned(), text)]),
         ServiceError::InvalidPageToken => {
@@ -62,6 +65,7 @@ mod tests {
     fn every_error_has_its_code_reason_and_retry_delay() {
         let table = [
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
+            (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),

@@ -154,6 +154,13 @@ pub const METRICS: &[Metric] = &[
         "Halves of changes that the relay completed in place of the call that made them (kind: follow, unfollow, post).",
     ),
     metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
+    metric(
+        "socialgraph_follows_withdrawn_total",
+        Counter,
+        Count,
+        &[],
+        "Follows that were withdrawn because the followee's partition refused them: of users who are not active.",
+    ),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
     metric(

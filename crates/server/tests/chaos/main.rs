@@ -4,7 +4,6 @@
 
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
-
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests")]
 
 mod drain;

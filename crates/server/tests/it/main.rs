@@ -5,7 +5,6 @@
 
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
-
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
 
 /// Runs cases on each backend. Stands once in a module, and names all of its cases.

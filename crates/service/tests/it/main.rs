@@ -2,7 +2,6 @@
 
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
-
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where it cannot go on")]
 
 mod apply;
@@ -12,5 +11,6 @@ mod feed;
 mod inbox;
 mod limits;
 mod long_lists;
+mod refusals;
 mod relay;
 mod support;

@@ -9,12 +9,13 @@ mod pending;
 mod posts;
 mod shards;
 mod whole_lists;
+mod withdraw;
 
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
-pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Routed, ShardGrowth};
+pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
@@ -29,6 +30,7 @@ pub use posts::{
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
+pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 
 use crate::{StoreError, call::Call};
 
