@@ -2,10 +2,11 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",
+    "socialgraph/v1/lifecycle.proto",
     "socialgraph/v1/lists.proto",
     "socialgraph/v1/social_graph.proto",
     "socialgraph/admin/v1/admin.proto",

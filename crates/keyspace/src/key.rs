@@ -223,6 +223,13 @@ impl Keyspace {
         self.of_user("state", user)
     }
 
+    /// STRING: which instance is at work on an operation about a user. It expires by itself.
+    pub fn state_worker(&self, user: UserId) -> Key {
+        let mut key = self.unfinished("state", user);
+        key.0.push_str(":worker");
+        key.finish()
+    }
+
     /// ZSET: user of the partition whom an unfinished operation is about -> its version.
     pub fn operations(&self, partition: Partition) -> Key {
         self.of_partition("operations", partition)

@@ -13,6 +13,9 @@ pub enum ServiceError {
     /// A user of the call is not active any more.
     #[error("a user of this call is not active")]
     UserUnavailable,
+    /// There is no such operation.
+    #[error("there is no such operation")]
+    OperationNotFound,
     /// The author has published another content under the same id. The name of the request's field that holds it.
     #[error("{0}: another content was published under this id")]
     IdReused(&'static str),

@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    convert, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger, relay::Relay,
-    running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
+    convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger,
+    relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
 };
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
@@ -38,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
+    pub(crate) deleter: Deleter,
     pub(crate) builder: Builder,
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
@@ -153,7 +154,17 @@ impl Graph {
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
         let seen = Arc::new(SeenVersions::new(partitions));
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
-        Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
+        let deleter =
+            Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        Relay {
+            store: store.clone(),
+            settings: settings.clone(),
+            running: running.clone(),
+            followers: followers.clone(),
+            fan_out: fan_out.clone(),
+            deleter: deleter.clone(),
+        }
+        .start(tasks);
         let inner = Inner {
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
@@ -166,6 +177,7 @@ impl Graph {
             store,
             settings,
             followers,
+            deleter,
             settler,
             running,
             fan_out,

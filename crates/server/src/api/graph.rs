@@ -6,11 +6,12 @@ use prost_types::Timestamp;
 use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FollowRequest, FollowResponse,
-    FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
-    ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder,
-    PublishPostRequest, PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse,
-    UserCounts, consistency::Requirement, social_graph_server::SocialGraph,
+    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, DeleteUserRequest,
+    DeleteUserResponse, FollowRequest, FollowResponse, FollowState, GetOperationRequest, GetOperationResponse,
+    ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, ListFollowersRequest,
+    ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder, PublishPostRequest,
+    PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
+    consistency::Requirement, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -19,6 +20,7 @@ use super::{
     convert::{listed_user, timestamp},
     deadline, feed,
     fields::{Fields, edge},
+    lifecycle,
     status::status,
 };
 
@@ -190,6 +192,17 @@ impl SocialGraph for Api {
     ) -> Result<Response<ImportEdgesResponse>, Status> {
         let deadline = request.extensions().get().copied();
         super::import::import(&self.graph, request.into_inner(), deadline).await.map(Response::new)
+    }
+
+    async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {
+        lifecycle::delete_user(&self.graph, request).await
+    }
+
+    async fn get_operation(
+        &self,
+        request: Request<GetOperationRequest>,
+    ) -> Result<Response<GetOperationResponse>, Status> {
+        lifecycle::get_operation(&self.graph, request).await
     }
 }
 

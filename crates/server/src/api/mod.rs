@@ -6,6 +6,7 @@ mod feed;
 mod fields;
 mod graph;
 mod import;
+mod lifecycle;
 mod status;
 
 use std::time::Duration;

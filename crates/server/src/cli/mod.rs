@@ -5,6 +5,7 @@ mod cells;
 mod error;
 mod feed;
 mod import;
+mod lifecycle;
 mod lists;
 mod options;
 mod print;
@@ -23,6 +24,7 @@ pub use self::{
     error::Error,
     feed::{Publish, Scroll},
     import::Import,
+    lifecycle::{DeleteUser, GetOperation},
     lists::{CommonFollows, List},
     options::{CallOptions, Target},
 };
@@ -52,6 +54,10 @@ pub enum ClientCommand {
     Counts(Counts),
     /// Import a file of follows
     Import(Import),
+    /// Delete a user
+    DeleteUser(DeleteUser),
+    /// Tell how far an operation is, such as a deletion
+    Operation(GetOperation),
     /// List a user's keys in Redis (needs the admin service's endpoint)
     Keys(Keys),
 }
@@ -70,6 +76,8 @@ impl ClientCommand {
             Self::Scroll(command) => &command.call.target,
             Self::Counts(command) => &command.call.target,
             Self::Import(command) => &command.target,
+            Self::DeleteUser(command) => &command.call.target,
+            Self::Operation(command) => &command.call.target,
             Self::Keys(command) => &command.call.target,
         }
     }
@@ -119,6 +127,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
+        ClientCommand::DeleteUser(command) => command.run(printer).await,
+        ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
     }
 }

@@ -161,6 +161,27 @@ pub const METRICS: &[Metric] = &[
         &[],
         "Follows that were withdrawn because the followee's partition refused them: of users who are not active.",
     ),
+    metric(
+        "socialgraph_operations_running",
+        Gauge,
+        Count,
+        &[],
+        "Deleted users whom this server is removing, those included that wait for their turn.",
+    ),
+    metric(
+        "socialgraph_operations_done_total",
+        Counter,
+        Count,
+        &[],
+        "Deleted users of whom this server removed the last.",
+    ),
+    metric(
+        "socialgraph_deletion_removed_total",
+        Counter,
+        Count,
+        &["kind"],
+        "What was removed of deleted users (kind: edge, post).",
+    ),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
     metric(

@@ -25,10 +25,13 @@ local STEP = 4
 local told = {}
 local any_is_long, any_is_gone = any_exists(2, STEP), any_exists(3, STEP)
 local any_has_state = not is_shard and any_exists(4, STEP)
+-- Of a user who was deleted. Nothing is there, and nothing may come to be.
+if is_shard and redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return { '0 0' } end
 
--- Why no addition to the list of a followee is taken, by the followee's state; nothing if they are.
-local function refusal_of(state)
-  if any_has_state and redis.call('EXISTS', state) == 1 then return 'u' end
+-- Why no addition to the list of a followee is taken, nothing if they are; and whether none ever will be.
+local function refusal_of(key)
+  local state = any_has_state and redis.call('HGET', key, 'state')
+  return state and 'u', state == 'deleted'
 end
 
 local changes_before = 0
@@ -121,7 +124,9 @@ local argument = 3
 for key = 1, #KEYS, STEP do
   local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
   list.is_shard = is_shard
-  local added, removed, tombstones, places = sum_up(KEYS[key + 2], refusal_of(KEYS[key + 3]), argument + 1, changes)
+  local refusal, is_for_good = refusal_of(KEYS[key + 3])
+  local added, removed, tombstones, places = sum_up(KEYS[key + 2], refusal, argument + 1, changes)
+  if is_for_good then tombstones = {} end
   writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
   argument = argument + 1 + 4 * changes
 end

@@ -1,6 +1,7 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
 mod commit;
+mod deletion;
 mod followers;
 mod inbox;
 mod keyspace;
@@ -15,6 +16,9 @@ use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
+pub use deletion::{
+    ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
+};
 pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
