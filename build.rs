@@ -2,10 +2,11 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",
+    "socialgraph/v1/lifecycle.proto",
     "socialgraph/v1/lists.proto",
     "socialgraph/v1/recommendations.proto",
     "socialgraph/v1/relations.proto",

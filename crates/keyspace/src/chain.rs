@@ -17,11 +17,19 @@ pub enum Chain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shard(u32);
 
+/// The golden ratio's fraction of 2^32, as `spread.lua` has it.
+const GOLDEN_FRACTION: u32 = 2_654_435_769;
+
 impl Shard {
     /// What the number of a list's first shard is counted from, so that lists begin in different partitions. Each shard is the
     /// golden ratio's fraction of all numbers after the one before: any number of them is spread evenly.
     pub fn origin(user: UserId) -> u32 {
         mix64(user.get().cast_unsigned()) as u32
+    }
+
+    /// One of a list's shards, by its number from 1.
+    pub fn numbered(user: UserId, number: u32) -> Self {
+        Self(Self::origin(user).wrapping_add(GOLDEN_FRACTION.wrapping_mul(number)))
     }
 
     /// Reads what [`Display`](fmt::Display) wrote.
@@ -79,11 +87,11 @@ mod tests {
     fn shards_are_spread_evenly() {
         for count in [64, 1024, 4096] {
             let count = PartitionCount::new(count).unwrap();
-            let origin = Shard::origin(UserId::new(42).unwrap());
+            let user = UserId::new(42).unwrap();
             for (shards, nodes) in [(9, 3_usize), (30, 3), (100, 8)] {
                 let mut of_node = vec![0_usize; nodes];
                 for number in 1..=shards {
-                    let shard = Shard(origin.wrapping_add(2_654_435_769_u32.wrapping_mul(number)));
+                    let shard = Shard::numbered(user, number);
                     of_node[usize::from(shard.partition(count).get()) * nodes / usize::from(count.get())] += 1;
                 }
                 let mean = shards as usize / nodes;

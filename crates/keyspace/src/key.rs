@@ -223,6 +223,23 @@ impl Keyspace {
         self.of_shard(user, shard, "facts")
     }
 
+    /// HASH: what is to be known of a user who is not active. Most users have none.
+    pub fn state(&self, user: UserId) -> Key {
+        self.of_user("state", user)
+    }
+
+    /// STRING: which instance is at work on an operation about a user. It expires by itself.
+    pub fn state_worker(&self, user: UserId) -> Key {
+        let mut key = self.unfinished("state", user);
+        key.0.push_str(":worker");
+        key.finish()
+    }
+
+    /// ZSET: user of the partition whom an unfinished operation is about -> its version.
+    pub fn operations(&self, partition: Partition) -> Key {
+        self.of_partition("operations", partition)
+    }
+
     /// What all keys begin with.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::{Deadline, Edge, Micros, UserId};
 use store::{
     StoreError, Traffic,
-    ops::{Follow, FollowerChange, Probe, RowOutcome, Unfollow},
+    ops::{Follow, FollowerChange, Probe, Refused, RowOutcome, Unfollow},
 };
 
 use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
@@ -40,7 +40,8 @@ pub struct Unfollowed {
 impl Graph {
     /// Makes `edge` exist. `source` tells where the follow comes from; empty if unknown.
     ///
-    /// Two round trips. Once the first is answered the follow has happened, whatever becomes of the second.
+    /// Two round trips. Once the first is answered the follow has happened, unless the followee's partition refuses it in the second:
+    /// then it is withdrawn, which takes two more.
     pub async fn follow(&self, edge: Edge, source: String, deadline: Deadline) -> Result<Followed, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(edge.follower());
@@ -60,6 +61,7 @@ impl Graph {
                     }
                 }
                 [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
+                [RowOutcome::Unavailable] => return Err(ServiceError::UserUnavailable),
                 ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
             }
         };
@@ -68,12 +70,15 @@ impl Graph {
         }
         // An edge that was there is applied again, which heals a half edge.
         let change = FollowerChange::Present { followed_at, version: committed.version };
-        let applied = inner.apply(edge, change, deadline).await.is_ok();
-        if created && applied {
+        let applied = inner.apply(edge, change, deadline).await;
+        if created && applied.is_ok() {
             inner.settler.settle(partition, committed.version);
         }
-        let consistency_token = inner.write_token(partition, committed.version, applied);
-        Ok(Followed { created, followed_at, consistency_token, followers_pending: !applied })
+        if let Ok([refused, ..]) = applied.as_deref() {
+            return Err(refused.refusal.into());
+        }
+        let consistency_token = inner.write_token(partition, committed.version, applied.is_ok());
+        Ok(Followed { created, followed_at, consistency_token, followers_pending: applied.is_err() })
     }
 
     /// Makes `edge` not exist.
@@ -135,7 +140,7 @@ impl Inner {
         Ok(times.into_iter().flatten().next().flatten())
     }
 
-    async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<(), StoreError> {
+    async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<Vec<Refused>, StoreError> {
         let wait = APPLY_WAIT.min(deadline.remaining() / 2);
         let applied = self.followers.apply(vec![(edge, change)], Traffic::Interactive, Deadline::after(wait)).await;
         if let Err(error) = &applied {

@@ -1,4 +1,4 @@
-use store::StoreError;
+use store::{StoreError, ops::Refusal};
 use thiserror::Error;
 
 /// Why a call could not be answered.
@@ -10,6 +10,12 @@ pub enum ServiceError {
         /// The most that anyone may follow.
         max: u32,
     },
+    /// A user of the call is not active any more.
+    #[error("a user of this call is not active")]
+    UserUnavailable,
+    /// There is no such operation.
+    #[error("there is no such operation")]
+    OperationNotFound,
     /// The author has published another content under the same id. The name of the request's field that holds it.
     #[error("{0}: another content was published under this id")]
     IdReused(&'static str),
@@ -42,6 +48,14 @@ impl From<StoreError> for ServiceError {
             StoreError::Unavailable(text) => Self::Unavailable(text),
             StoreError::Deadline => Self::Deadline,
             StoreError::Refused(text) => Self::Internal(text),
+        }
+    }
+}
+
+impl From<Refusal> for ServiceError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unavailable => Self::UserUnavailable,
         }
     }
 }

@@ -6,10 +6,10 @@ use keyspace::{Shard, by_partition};
 use model::{Deadline, Edge, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, ApplyToShard, FollowerChange, Recount, Routed},
+    ops::{Apply, ApplyToShard, FollowerChange, Recount, Refused, Routed},
 };
 
-use crate::{outlines::Outlines, spread::Spreader};
+use crate::{outlines::Outlines, settle::settle, spread::Spreader, versions::SeenVersions, withdraw::withdraw};
 
 /// Most changes of one script.
 const MOST_CHANGES: usize = 64;
@@ -20,21 +20,50 @@ pub(crate) struct Followers {
     store: Store,
     spreader: Spreader,
     outlines: Outlines,
+    seen: Arc<SeenVersions>,
 }
 
 impl Followers {
-    pub(crate) fn new(store: Store, spreader: Spreader) -> Self {
-        Self { outlines: Outlines::new(store.clone()), store, spreader }
+    pub(crate) fn new(store: Store, spreader: Spreader, seen: Arc<SeenVersions>) -> Self {
+        Self { outlines: Outlines::new(store.clone()), store, spreader, seen }
     }
 
     /// Applies all changes, or gives an error: then some may be applied, and all may be applied again. One round trip; more for what
     /// lies deep in long lists.
+    ///
+    /// Gives the additions that the followees' partitions refused. Their edges are withdrawn when this is answered: the changes
+    /// count as applied.
     pub(crate) async fn apply(
         &self,
         changes: Vec<(Edge, FollowerChange)>,
         traffic: Traffic,
         deadline: Deadline,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Refused>, StoreError> {
+        let refused = self.apply_to_lists(changes, traffic, deadline).await?;
+        if !refused.is_empty() {
+            Box::pin(self.withdraw(&refused, traffic, deadline)).await?;
+        }
+        Ok(refused)
+    }
+
+    /// Withdraws what was refused. Also takes it out of the lists, where it may be from before.
+    async fn withdraw(&self, refused: &[Refused], traffic: Traffic, deadline: Deadline) -> Result<(), StoreError> {
+        let edges = refused.iter().map(|refused| (refused.edge, refused.followed_at));
+        let withdrawals = withdraw(&self.store, &self.seen, edges, traffic, deadline).await?;
+        metrics::counter!("socialgraph_follows_withdrawn_total").increment(withdrawals.changes().count() as u64);
+        match self.apply_to_lists(withdrawals.changes().collect(), traffic, deadline).await {
+            Ok(_none) => settle(&self.store, withdrawals.committed.into_iter()).await,
+            Err(error) => tracing::debug!(%error, "second half of withdrawals left to the relay"),
+        }
+        Ok(())
+    }
+
+    async fn apply_to_lists(
+        &self,
+        changes: Vec<(Edge, FollowerChange)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<Vec<Refused>, StoreError> {
         let results = if changes.len() == 1 {
             vec![self.store.run(&Apply::new(changes), traffic, deadline).await]
         } else {
@@ -44,11 +73,12 @@ impl Followers {
             let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
-        let (mut routed, mut outcome) = (Vec::new(), Ok(()));
+        let (mut routed, mut refused, mut outcome) = (Vec::new(), Vec::new(), Ok(()));
         for result in results {
             match result {
                 Ok(applied) => {
                     routed.extend(applied.routed);
+                    refused.extend(applied.refused);
                     applied.large.into_iter().for_each(|user| self.spreader.spread(user));
                 }
                 Err(error) => outcome = Err(error),
@@ -57,7 +87,7 @@ impl Followers {
         if !routed.is_empty() {
             self.apply_to_shards(routed, traffic, deadline).await?;
         }
-        outcome
+        outcome.map(|()| refused)
     }
 
     /// The lengths of lists follow their shards before this is answered, and so before a change counts as applied.

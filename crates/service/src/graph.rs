@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    convert, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger, relay::Relay,
-    running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
+    convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger,
+    relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
 };
 
 /// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) settings: GraphSettings,
     pub(crate) tokens: TokenKey,
-    pub(crate) seen: SeenVersions,
+    pub(crate) seen: Arc<SeenVersions>,
     pub(crate) followers: Followers,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
@@ -39,6 +39,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
+    pub(crate) deleter: Deleter,
     pub(crate) builder: Builder,
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
@@ -152,22 +153,33 @@ impl Graph {
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
-        let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks));
-        let relay =
-            Relay::start(store.clone(), settings.clone(), running.clone(), followers.clone(), fan_out.clone(), tasks);
+        let seen = Arc::new(SeenVersions::new(partitions));
+        let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
+        let deleter =
+            Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        let relay = Relay {
+            store: store.clone(),
+            settings: settings.clone(),
+            running: running.clone(),
+            followers: followers.clone(),
+            fan_out: fan_out.clone(),
+            deleter: deleter.clone(),
+        }
+        .start(tasks);
         let inner = Inner {
             relay,
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
             tokens: format.token_key,
-            seen: SeenVersions::new(partitions),
+            seen,
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
             limits: Limits::find(store.clone(), tasks),
             store,
             settings,
             followers,
+            deleter,
             settler,
             running,
             fan_out,

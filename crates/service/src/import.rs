@@ -5,7 +5,7 @@ use keyspace::{Batch, Partition, PartitionCount};
 use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
     Traffic,
-    ops::{Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome},
+    ops::{Follow, FollowRow, FollowerChange, FollowerRows, Refusal, RowOutcome},
 };
 
 use crate::{Graph, ServiceError, running::Piece, settle::settle};
@@ -48,6 +48,8 @@ pub enum RowProblem {
     Invalid(String),
     /// The follower follows as many as they may.
     OverLimit,
+    /// The follower or the followee is not active.
+    Unavailable,
 }
 
 /// What became of an import's rows. The counts add up to the number of rows.
@@ -65,6 +67,8 @@ pub struct ImportSummary {
     pub invalid: u64,
     /// The follower follows as many as they may.
     pub over_limit: u64,
+    /// The follower or the followee is not active.
+    pub unavailable: u64,
     /// The first 100 rows that were not imported, by row.
     pub faults: Vec<RowFault>,
 }
@@ -95,11 +99,7 @@ impl Graph {
         let graph = self.clone();
         let applied = committed.map(move |committed| {
             let graph = graph.clone();
-            async move {
-                let committed = committed?;
-                graph.apply_chunk(committed.changes, committed.applied, committed.deadline).await;
-                Ok(committed.summary)
-            }
+            async move { Ok(graph.apply_chunk(committed?).await) }
         });
         let mut written = pin!(applied.buffered(CHUNKS_IN_FLIGHT));
         let mut summary = ImportSummary::default();
@@ -188,6 +188,8 @@ fn in_rounds(batches: Vec<Batch<Numbered>>) -> Vec<(usize, Batch<Numbered>)> {
 struct CommittedChunk {
     summary: ImportSummary,
     changes: Vec<(Edge, FollowerChange)>,
+    /// The numbers of the rows that the changes are of.
+    numbers: Vec<(Edge, u64)>,
     applied: Vec<(Partition, Version)>,
     deadline: Deadline,
     _running: Piece,
@@ -208,6 +210,7 @@ impl Graph {
 
         let mut applied = Vec::with_capacity(follows.len());
         let mut changes = Vec::with_capacity(follows.len() * MOST_ROWS);
+        let mut numbers_of_edges = Vec::with_capacity(follows.len() * MOST_ROWS);
         for ((follow, numbers), committed) in follows.iter().zip(numbers).zip(committed) {
             let committed = committed.map_err(ServiceError::of_own_limit)?;
             self.inner.seen.raise(follow.partition, committed.version);
@@ -220,18 +223,19 @@ impl Graph {
                         let edge =
                             Edge::new(follower, followee).map_err(|error| ServiceError::Internal(error.to_string()))?;
                         changes.push((edge, FollowerChange::Present { followed_at, version }));
+                        numbers_of_edges.push((edge, number));
                     }
                     RowOutcome::Existing { .. } => summary.existing += 1,
                     RowOutcome::Superseded => summary.superseded += 1,
                     RowOutcome::OverLimit => summary.refuse(number, RowProblem::OverLimit),
+                    RowOutcome::Unavailable => summary.refuse(number, RowProblem::Unavailable),
                 }
             }
             if changes.len() > before {
                 applied.push((follow.partition, committed.version));
             }
         }
-        summary.count_rows();
-        Ok(CommittedChunk { summary, changes, applied, deadline, _running: running })
+        Ok(CommittedChunk { summary, changes, numbers: numbers_of_edges, applied, deadline, _running: running })
     }
 
     /// The commit of a batch, with the numbers of its rows.
@@ -255,16 +259,31 @@ impl Graph {
         (follow, batch.into_iter().map(|(number, _)| number).collect())
     }
 
-    /// The second half of a chunk. What fails stays pending, and the relay finishes it.
-    async fn apply_chunk(
-        &self,
-        changes: Vec<(Edge, FollowerChange)>,
-        applied: Vec<(Partition, Version)>,
-        deadline: Deadline,
-    ) {
+    /// The second half of a chunk. What fails stays pending, and the relay finishes it, or withdraws it.
+    async fn apply_chunk(&self, chunk: CommittedChunk) -> ImportSummary {
+        let CommittedChunk { mut summary, changes, numbers, applied, deadline, _running } = chunk;
         match self.inner.followers.apply(changes, Traffic::Bulk, deadline).await {
-            Ok(()) => settle(&self.inner.store, applied.into_iter()).await,
+            Ok(refused) => {
+                settle(&self.inner.store, applied.into_iter()).await;
+                let refused: HashMap<Edge, Refusal> = refused.iter().map(|row| (row.edge, row.refusal)).collect();
+                for (edge, number) in numbers {
+                    if let Some(&refusal) = refused.get(&edge) {
+                        summary.created -= 1;
+                        summary.refuse(number, refusal.into());
+                    }
+                }
+            }
             Err(error) => tracing::warn!(%error, "second half of imported rows left to the relay"),
+        }
+        summary.count_rows();
+        summary
+    }
+}
+
+impl From<Refusal> for RowProblem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unavailable => Self::Unavailable,
         }
     }
 }
@@ -275,6 +294,7 @@ impl ImportSummary {
             RowProblem::SelfReference => self.self_reference += 1,
             RowProblem::Invalid(_) => self.invalid += 1,
             RowProblem::OverLimit => self.over_limit += 1,
+            RowProblem::Unavailable => self.unavailable += 1,
         }
         self.faults.push(RowFault { row, problem });
         if self.faults.len() == 2 * MAX_IMPORT_ERRORS {
@@ -295,6 +315,7 @@ impl ImportSummary {
         self.self_reference += other.self_reference;
         self.invalid += other.invalid;
         self.over_limit += other.over_limit;
+        self.unavailable += other.unavailable;
         self.faults.extend(other.faults);
         self.cut_faults();
     }
@@ -307,6 +328,7 @@ impl ImportSummary {
             ("self", self.self_reference),
             ("invalid", self.invalid),
             ("over_limit", self.over_limit),
+            ("unavailable", self.unavailable),
         ];
         for (outcome, rows) in outcomes {
             metrics::counter!("socialgraph_import_rows_total", "outcome" => outcome).increment(rows);

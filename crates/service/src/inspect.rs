@@ -50,8 +50,8 @@ enum Kind {
     Segment,
     /// A set of members.
     Members,
-    /// Facts that only very long lists have.
-    Shards,
+    /// Facts that most users do not have.
+    Facts,
     Stream,
     Text,
 }
@@ -85,12 +85,13 @@ impl Graph {
             (keys.posts(user), Kind::Set, false),
             (keys.inbox(user), Kind::Set, false),
             (keys.feed(user), Kind::Text, false),
+            (keys.state(user), Kind::Facts, false),
             (keys.log(partition), Kind::Stream, true),
             (keys.pending(partition), Kind::Set, true),
             (keys.clock(partition), Kind::Text, true),
         ];
         let ids = (keys.following_ids(user), Kind::Members, false);
-        let shards = (keys.shards(user), Kind::Shards, false);
+        let shards = (keys.shards(user), Kind::Facts, false);
         let segments = segments.into_iter().map(|key| (key, Kind::Segment, false));
         let named: Vec<_> = segments.chain([ids, shards]).chain(named).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
@@ -104,7 +105,7 @@ impl Graph {
             }
             found.entries = found.entries.filter(|_| found.encoding.is_some());
             // Most users have none of these, ever.
-            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members | Kind::Shards) {
+            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members | Kind::Facts) {
                 inspected.push(found);
             }
         }
@@ -126,7 +127,7 @@ fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
         Kind::Set | Kind::Segment => questions.push(Inspect::SetEntries(key.clone())),
         Kind::Members => questions.push(Inspect::Members(key.clone())),
         Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
-        Kind::Text | Kind::Shards => {}
+        Kind::Text | Kind::Facts => {}
     }
     questions
 }

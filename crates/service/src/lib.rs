@@ -6,6 +6,8 @@
 mod common;
 mod convert;
 mod counts;
+mod deleter;
+mod deletion;
 mod edges;
 mod error;
 mod fan_out;
@@ -31,8 +33,11 @@ mod settle;
 mod spread;
 mod times;
 mod versions;
+mod waiting;
+mod withdraw;
 
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery, FollowersQuery};
+pub use deletion::{DeletionProgress, OperationName, UserDeletion};
 pub use edges::{Followed, Unfollowed};
 pub use error::ServiceError;
 pub use feed::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart};

@@ -117,6 +117,7 @@ impl Graph {
                 PublishOutcome::PostIdReused if post.post_id.is_none() => continue,
                 PublishOutcome::PostIdReused => return Err(ServiceError::IdReused("post_id")),
                 PublishOutcome::RequestIdReused => return Err(ServiceError::IdReused("request_id")),
+                PublishOutcome::Unavailable => return Err(ServiceError::UserUnavailable),
                 PublishOutcome::Future => return Err(ServiceError::FuturePost),
             };
             inner.seen.raise(partition, stored.version);

@@ -9,13 +9,14 @@ use keyspace::Partition;
 use model::{Deadline, Edge, FeedEntry, Micros, UserId, Version};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog},
+    ops::{Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog, Unfinished},
 };
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{
     GraphSettings,
+    deleter::Deleter,
     fan_out::FanOut,
     followers::Followers,
     lease::Share,
@@ -30,30 +31,25 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 const SIDE_BY_SIDE: usize = 32;
 /// In how many sweeps every log is trimmed once.
 const TRIM_SWEEPS: usize = 32;
+/// In how many sweeps every partition is looked at for unfinished operations once.
+const RESUME_SWEEPS: usize = 8;
 
 /// Finishes writes whose second half was not applied: because the process died, or because Redis did not answer. Clones do the same work.
 #[derive(Clone)]
 pub(crate) struct Relay {
-    store: Store,
-    settings: GraphSettings,
-    running: Running,
-    followers: Followers,
-    fan_out: FanOut,
+    pub(crate) store: Store,
+    pub(crate) settings: GraphSettings,
+    pub(crate) running: Running,
+    pub(crate) followers: Followers,
+    pub(crate) fan_out: FanOut,
+    pub(crate) deleter: Deleter,
 }
 
 impl Relay {
-    pub(crate) fn start(
-        store: Store,
-        settings: GraphSettings,
-        running: Running,
-        followers: Followers,
-        fan_out: FanOut,
-        tasks: &Tasks,
-    ) -> Self {
-        let share = Share::new(store.keys().partitions());
-        let relay = Self { store, settings, running, followers, fan_out };
-        tasks.spawn("relay", relay.clone().run(share, tasks.clone()));
-        relay
+    pub(crate) fn start(self, tasks: &Tasks) -> Self {
+        let share = Share::new(self.store.keys().partitions());
+        tasks.spawn("relay", self.clone().run(share, tasks.clone()));
+        self
     }
 
     async fn run(self, mut share: Share, tasks: Tasks) {
@@ -96,7 +92,21 @@ impl Relay {
         let to_trim: Vec<_> =
             share.partitions().iter().copied().skip(sweep % TRIM_SWEEPS).step_by(TRIM_SWEEPS).collect();
         self.trim(&to_trim).await;
+        let to_resume: Vec<_> =
+            share.partitions().iter().copied().skip(sweep % RESUME_SWEEPS).step_by(RESUME_SWEEPS).collect();
+        self.resume_operations(&to_resume).await;
         has_more
+    }
+
+    /// Has operations gone on with whose instance died.
+    async fn resume_operations(&self, partitions: &[Partition]) {
+        let reads: Vec<_> = partitions.iter().copied().map(Unfinished).collect();
+        for users in self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
+            match users {
+                Ok(users) => users.into_iter().for_each(|user| self.deleter.begin(user)),
+                Err(error) => tracing::debug!(%error, "unfinished operations not read"),
+            }
+        }
     }
 
     /// The partitions with a change that has been pending for too long. Also tells how far behind the oldest one is.
@@ -178,7 +188,8 @@ impl Relay {
             };
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
         }
-        self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await
+        // What was refused is withdrawn.
+        self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.map(|_refused| ())
     }
 
     /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;
@@ -188,7 +199,7 @@ impl Relay {
         let posts: Vec<(Version, FeedEntry)> = posts
             .filter_map(|(version, change)| match *change {
                 LogChange::Post(post) => Some((version, post)),
-                LogChange::Edge(..) => None,
+                LogChange::Edge(..) | LogChange::Deleted(_) => None,
             })
             .collect();
         let reads: Vec<_> = posts

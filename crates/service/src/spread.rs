@@ -3,11 +3,7 @@
 //! A list is right at every moment: a segment is copied to where nobody looks for it, and then given over in one step, if it has not
 //! changed since. Of instances that work at one list, the last to take the work has it.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::{Deadline, UserId};
 use store::{
@@ -15,7 +11,9 @@ use store::{
     ops::{Adopt, HandOver, Spread, SpreadStep},
 };
 use tasks::Tasks;
-use tokio::{sync::Notify, time::timeout};
+use tokio::time::timeout;
+
+use crate::waiting::Waiting;
 
 /// How many segments stay in the user's partition: the newest ones, which pages and deliveries begin with.
 const STAYS: u32 = 64;
@@ -36,12 +34,6 @@ pub(crate) struct Spreader {
     waiting: Arc<Waiting>,
 }
 
-#[derive(Default)]
-struct Waiting {
-    lists: Mutex<BTreeSet<UserId>>,
-    wake: Notify,
-}
-
 impl Spreader {
     pub(crate) fn start(store: Store, tasks: &Tasks) -> Self {
         let waiting = Arc::new(Waiting::default());
@@ -56,23 +48,6 @@ impl Spreader {
     /// A list of followers has so many segments that some may have to move. It may be said again.
     pub(crate) fn spread(&self, user: UserId) {
         self.waiting.add(user);
-    }
-}
-
-impl Waiting {
-    fn add(&self, user: UserId) {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner).insert(user);
-        self.wake.notify_one();
-    }
-
-    async fn next(&self) -> BTreeSet<UserId> {
-        loop {
-            let lists = std::mem::take(&mut *self.lists.lock().unwrap_or_else(PoisonError::into_inner));
-            if !lists.is_empty() {
-                return lists;
-            }
-            self.wake.notified().await;
-        }
     }
 }
 

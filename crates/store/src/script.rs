@@ -42,11 +42,15 @@ scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
     CLAIM: "claim",
+    CLOSE_SHARD: "close_shard" with "order" "list",
     COMPACT: "compact",
     CONVERT: "convert" with "order" "list",
     COUNTS: "counts" with "order" "list",
+    DELETE_USER: "delete_user" with "order" "list",
     DISMISS: "dismiss",
     DUE: "due",
+    END_DELETION: "end_deletion",
+    ERASE_POSTS: "erase_posts" with "order" "list",
     FOLLOW: "follow" with "order" "list",
     FORMAT: "format",
     HAND_OVER: "hand_over" with "order" "list",
@@ -67,6 +71,7 @@ scripts! {
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",
+    WITHDRAW: "withdraw" with "order" "list",
     WRITTEN: "written",
 }
 

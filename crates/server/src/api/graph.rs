@@ -6,12 +6,13 @@ use service::{CommonOrder, CommonQuery, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
     CommonFollowersRequest, CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse,
-    DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest, FollowResponse, FollowState,
-    GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest,
-    IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse,
-    ListFollowingRequest, ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest,
-    PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse,
-    UnfollowRequest, UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
+    DeleteUserRequest, DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest,
+    FollowResponse, FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest,
+    GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
+    KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
+    ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
+    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
+    UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -21,7 +22,7 @@ use super::{
     convert::{listed_user, timestamp},
     deadline, feed,
     fields::{Fields, edge},
-    recommend, relations,
+    lifecycle, recommend, relations,
     status::status,
 };
 
@@ -240,6 +241,17 @@ impl SocialGraph for Api {
     ) -> Result<Response<ImportEdgesResponse>, Status> {
         let deadline = request.extensions().get().copied();
         super::import::import(&self.graph, request.into_inner(), deadline).await.map(Response::new)
+    }
+
+    async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {
+        lifecycle::delete_user(&self.graph, request).await
+    }
+
+    async fn get_operation(
+        &self,
+        request: Request<GetOperationRequest>,
+    ) -> Result<Response<GetOperationResponse>, Status> {
+        lifecycle::get_operation(&self.graph, request).await
     }
 }
 

@@ -47,6 +47,7 @@ fn response(summary: ImportSummary) -> ImportEdgesResponse {
         self_: summary.self_reference.cast_signed(),
         invalid: summary.invalid.cast_signed(),
         over_limit: summary.over_limit.cast_signed(),
+        unavailable: summary.unavailable.cast_signed(),
         errors: summary.faults.into_iter().map(import_error).collect(),
     }
 }
@@ -56,6 +57,7 @@ fn import_error(fault: RowFault) -> ImportError {
         RowProblem::SelfReference => (ErrorReason::SelfReference, "a user cannot follow themselves".to_owned()),
         RowProblem::Invalid(message) => (ErrorReason::InvalidField, message),
         RowProblem::OverLimit => (ErrorReason::FollowLimit, "the follower follows as many users as allowed".to_owned()),
+        RowProblem::Unavailable => (ErrorReason::UserUnavailable, "a user of the row is not active".to_owned()),
     };
     ImportError { row: fault.row.cast_signed(), reason: reason.into(), message }
 }

@@ -7,6 +7,7 @@ mod feed;
 mod fields;
 mod graph;
 mod import;
+mod lifecycle;
 mod recommend;
 mod relations;
 mod status;

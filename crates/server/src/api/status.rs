@@ -17,6 +17,10 @@ pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
+        ServiceError::UserUnavailable => {
+            with_reason(Code::FailedPrecondition, ErrorReason::UserUnavailable, text, None)
+        }
+        ServiceError::OperationNotFound => with_reason(Code::NotFound, ErrorReason::OperationNotFound, text, None),
         ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
         ServiceError::FuturePost => invalid_fields(vec![("published_at".to_owned(), text)]),
         ServiceError::InvalidPageToken => {
@@ -62,6 +66,8 @@ mod tests {
     fn every_error_has_its_code_reason_and_retry_delay() {
         let table = [
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
+            (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
+            (ServiceError::OperationNotFound, Code::NotFound, "OPERATION_NOT_FOUND", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),

@@ -6,6 +6,7 @@ mod error;
 mod feed;
 mod freshness;
 mod import;
+mod lifecycle;
 mod lists;
 mod options;
 mod print;
@@ -26,6 +27,7 @@ pub use self::{
     error::Error,
     feed::{Publish, Scroll},
     import::Import,
+    lifecycle::{DeleteUser, GetOperation},
     lists::{CommonFollows, List},
     options::{CallOptions, Target},
     recommend::{Dismiss, Recommend},
@@ -69,6 +71,10 @@ pub enum ClientCommand {
     Counts(Counts),
     /// Import a file of follows
     Import(Import),
+    /// Delete a user
+    DeleteUser(DeleteUser),
+    /// Tell how far an operation is, such as a deletion
+    Operation(GetOperation),
     /// List a user's keys in Redis (needs the admin service's endpoint)
     Keys(Keys),
 }
@@ -93,6 +99,8 @@ impl ClientCommand {
             Self::Scroll(command) => &command.call.target,
             Self::Counts(command) => &command.call.target,
             Self::Import(command) => &command.target,
+            Self::DeleteUser(command) => &command.call.target,
+            Self::Operation(command) => &command.call.target,
             Self::Keys(command) => &command.call.target,
         }
     }
@@ -148,6 +156,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
+        ClientCommand::DeleteUser(command) => command.run(printer).await,
+        ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
     }
 }

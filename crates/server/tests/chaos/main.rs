@@ -6,6 +6,7 @@
 #![recursion_limit = "512"]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the helpers of tests are tests")]
 
+mod deletion;
 mod drain;
 mod feed;
 #[path = "../feeds/mod.rs"]
@@ -20,3 +21,5 @@ mod star;
 mod storm;
 mod support;
 mod takeover;
+#[path = "../traces/mod.rs"]
+mod traces;

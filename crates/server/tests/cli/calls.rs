@@ -48,6 +48,13 @@ async fn every_option_reaches_the_server() {
                 consistency: None,
             }),
         ),
+        ("delete-user -1", Call::DeleteUser(DeleteUserRequest { user_id: -1 })),
+        (
+            "operation x/1",
+            Call::Operation(GetOperationRequest {
+                target: Some(get_operation_request::Target::OperationId("x/1".to_owned())),
+            }),
+        ),
         ("dismiss 1 2", Call::Dismiss(DismissRecommendationRequest { user_id: 1, dismissed_id: 2 })),
         ("counts 1 -2 1", Call::Counts(BatchGetCountsRequest { user_ids: vec![1, -2, 1], consistency: None })),
         ("keys -1", Call::Keys(socialgraph::admin::v1::InspectUserRequest { user_id: -1 })),
@@ -115,6 +122,21 @@ async fn answers_are_printed_for_people() {
     for (line, expected) in cases {
         assert_eq!(run(&endpoint, line).await.out, expected, "{line}");
     }
+}
+
+#[tokio::test]
+async fn a_deletion_is_waited_for_if_so_said() {
+    let (fake, endpoint) = Fake::start().await;
+    let outcome = run(&endpoint, "delete-user 7").await;
+    assert!(outcome.out.contains("state          OPERATION_STATE_RUNNING\n"), "{}", outcome.out);
+    assert_eq!(fake.calls().len(), 1);
+    let outcome = run(&endpoint, "delete-user 7 --wait").await;
+    assert!(outcome.out.contains("state          OPERATION_STATE_DONE\n"), "{}", outcome.out);
+    let target = Some(get_operation_request::Target::UserId(7));
+    assert_eq!(
+        fake.calls()[2..],
+        [GetOperationRequest { target: target.clone() }, GetOperationRequest { target }].map(Call::Operation)
+    );
 }
 
 #[tokio::test]

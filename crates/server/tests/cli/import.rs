@@ -47,12 +47,13 @@ async fn rows_arrive_in_order_and_problems_are_named_by_line() {
     assert!(first.starts_with("7 rows in ") && first.ends_with(" rows/s"), "{first}");
     assert_eq!(
         rest,
-        "created     2\n\
-         existing    0\n\
-         superseded  0\n\
-         self        1\n\
-         over limit  0\n\
-         bad         4\n\
+        "created      2\n\
+         existing     0\n\
+         superseded   0\n\
+         self         1\n\
+         over limit   0\n\
+         unavailable  0\n\
+         bad          4\n\
          line 1: UNREADABLE: not a number: \"follower\"\n\
          line 5: SELF_REFERENCE: refused\n\
          line 6: INVALID_FIELD: refused\n\

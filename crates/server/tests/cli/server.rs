@@ -50,6 +50,8 @@ pub(crate) enum Call {
     ListFollowers(ListFollowersRequest),
     Recommend(RecommendFollowsRequest),
     Dismiss(DismissRecommendationRequest),
+    DeleteUser(DeleteUserRequest),
+    Operation(GetOperationRequest),
     Publish(PublishPostRequest),
     Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
@@ -147,6 +149,21 @@ fn item(id: i64, full: bool) -> FeedItem {
         published_at: time(id),
     };
     FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
+}
+
+fn operation(user_id: i64, state: OperationState) -> Operation {
+    Operation {
+        operation_id: format!("delete-user/{user_id}/1"),
+        kind: OperationKind::DeleteUser.into(),
+        state: state.into(),
+        user_id,
+        begun_at: time(7),
+        done_at: time(8).filter(|_| state == OperationState::Done),
+        edges_removed: 3,
+        edges_total: 5,
+        posts_removed: 0,
+        posts_total: 0,
+    }
 }
 
 #[tonic::async_trait]
@@ -301,6 +318,23 @@ impl SocialGraph for Fake {
     ) -> Result<Response<DismissRecommendationResponse>, Status> {
         self.record(&request, Call::Dismiss);
         Ok(Response::new(DismissRecommendationResponse {}))
+    }
+
+    async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {
+        self.record(&request, Call::DeleteUser);
+        let operation = operation(request.get_ref().user_id, OperationState::Running);
+        Ok(Response::new(DeleteUserResponse { operation: Some(operation) }))
+    }
+
+    async fn get_operation(
+        &self,
+        request: Request<GetOperationRequest>,
+    ) -> Result<Response<GetOperationResponse>, Status> {
+        self.record(&request, Call::Operation);
+        // The second answer is the last one.
+        let asked = self.calls().iter().filter(|call| matches!(call, Call::Operation(_))).count();
+        let state = if asked < 2 { OperationState::Running } else { OperationState::Done };
+        Ok(Response::new(GetOperationResponse { operation: Some(operation(7, state)) }))
     }
 
     async fn publish_post(

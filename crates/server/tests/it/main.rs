@@ -43,12 +43,15 @@ mod import;
 mod inspect;
 mod instances;
 mod keys;
+mod lifecycle;
 mod lists;
 mod metrics;
 mod reads;
 mod recommend;
 mod relations;
 mod support;
+#[path = "../traces/mod.rs"]
+mod traces;
 
 /// Written past the capture of the test harness, so that every run shows it.
 #[test]
@@ -66,6 +69,7 @@ fn cases_times_backends() {
         inspect::CASES,
         instances::CASES,
         keys::CASES,
+        lifecycle::CASES,
         lists::CASES,
         metrics::CASES,
         reads::CASES,

@@ -112,7 +112,10 @@ fn a_batch_commits_each_row_once_and_numbers_the_new_ones() {
             .iter()
             .filter_map(|outcome| match outcome {
                 RowOutcome::Created { version, .. } => Some(version.0),
-                RowOutcome::Existing { .. } | RowOutcome::Superseded | RowOutcome::OverLimit => None,
+                RowOutcome::Existing { .. }
+                | RowOutcome::Superseded
+                | RowOutcome::OverLimit
+                | RowOutcome::Unavailable => None,
             })
             .collect();
         let last = committed.version.0;

@@ -11,6 +11,7 @@ mod feed;
 mod inbox;
 mod limits;
 mod long_lists;
+mod refusals;
 mod relay;
 mod support;
 mod written;

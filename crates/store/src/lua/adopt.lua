@@ -3,13 +3,14 @@
 -- Keys:       the shard's head, its parts, and its facts.
 -- Arguments:  the number of the step; score and member of the shard's bound ('' twice if the shard is new); the score of the segment's bound,
 --             and its member; then scores and members, at most 128.
--- Returns:    1, or 0 if a later step was here.
+-- Returns:    1, or 0 if a later step was here, or the shard is closed.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes. Again, however late, it does nothing: by then the copy may be part of the list, and changed. What lies above the
 --             shard's bound was copied by a step before and not handed over, and goes.
 -- Cost:       O(entries log entries), at most 128 entries.
 
 local list, facts = open_list(1), KEYS[3]
+if redis.call('HEXISTS', facts, 'closed') == 1 then return 0 end
 local last_step, step = tonumber(redis.call('HGET', facts, 'step') or '0'), tonumber(ARGV[1])
 if last_step >= step then return last_step == step and 1 or 0 end
 

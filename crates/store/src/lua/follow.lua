@@ -1,12 +1,13 @@
 -- Commits new follows of one partition: Follow, and batches of an import.
 --
--- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids, left:<u> and feed:<u> of each
---             follower u.
+-- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u> and state:<u> of
+--             each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, where the follows come
 --             from ('' if unknown); then for each follower, in the order of the keys: u, the number n of its rows, and n times
 --             the followee and followed_at in microseconds (0 or in the future: now).
 -- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
---             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit),
+--             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit, u
+--             the follower is not active),
 --             and a score a row (followed_at; 0 where there is none, or where an existing edge is in a segment), with blanks in
 --             between.
 -- Slot rule:  every key carries the partition's hash tag.
@@ -18,7 +19,8 @@ local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 
-local any_is_long, any_has_left, any_has_feed = any_exists(5, 5), any_exists(7, 5), any_exists(8, 5)
+local any_is_long, any_has_left, any_has_feed = any_exists(5, 6), any_exists(7, 6), any_exists(8, 6)
+local any_has_state = any_exists(9, 6)
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first
@@ -29,6 +31,7 @@ while key < #KEYS do
   local followees = {}
   for row = 1, rows do followees[row] = ARGV[argument + 2 * (row - 1)] end
   local list = open_following(key, any_is_long and nil)
+  local is_active = not any_has_state or redis.call('EXISTS', KEYS[key + 5]) == 0
   local following = redis.call('ZMSCORE', list.head, unpack(followees))
   local sealed = list.is_long and redis.call('SMISMEMBER', list.ids, unpack(followees)) or {}
   local left = any_has_left and redis.call('ZMSCORE', KEYS[key + 3], unpack(followees)) or {}
@@ -37,7 +40,9 @@ while key < #KEYS do
   for row = 1, rows do
     local followee, at = followees[row], tonumber(ARGV[argument + 2 * row - 1])
     local letter, score = 'c', '0'
-    if following[row] or fresh[followee] then
+    if not is_active then
+      letter = 'u'
+    elseif following[row] or fresh[followee] then
       letter, score = 'e', following[row] or fresh[followee]
     elseif sealed[row] == 1 then
       letter = 'e'
@@ -63,7 +68,7 @@ while key < #KEYS do
     plan_rows(list, added)
     writes[#writes + 1] = { list, added, returned }
   end
-  key = key + 5
+  key = key + 6
   argument = argument + 2 * rows
 end
 if #needs > 1 then return needs end

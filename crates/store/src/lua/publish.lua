@@ -1,14 +1,14 @@
 -- Commits a post, and brings it to its author's own inbox.
 --
 -- Keys:       log, pending, clock, posts:<a>, posts:<a>:parts, followers:<a>, followers:<a>:parts, post:<a>:<p>,
---             request:<a>:<id> (without an id of the request: posts:<a> again), inbox:<a>, feed:<a>, and inbox:<a>:<n> of every
+--             request:<a>:<id> (without an id of the request: posts:<a> again), inbox:<a>, feed:<a>, state:<a>, and inbox:<a>:<n> of every
 --             segment of the author a.
 -- Arguments:  the highest version seen of this partition (0 if none), 1 if the request has an id or 0, 1 if the request names
 --             the post id or 0, the author, the post id, its member in the timeline and in inboxes, published_at in microseconds (0: now), how far in the future that may be, a fingerprint of the content and
 --             attributes, the most entries of an inbox, for how many seconds a request id is kept, after how many
 --             microseconds the relay takes the fan-out over, a name of the call; then the fields of the post and their values.
 -- Returns:    a letter (c created, e the same post exists, r the request id was used for another content, p the post id was,
---             f published_at is too far in the future), the version, published_at, the number of followers at that time, the post
+--             f published_at is too far in the future, u the author is not active), the version, published_at, the number of followers at that time, the post
 --             id, and 1 if the post may not have reached them yet or 0.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. A post that exists is left as it is.
@@ -18,6 +18,8 @@ local seen, has_request, is_given = tonumber(ARGV[1]), ARGV[2] == '1', ARGV[3] =
 local author, post, timeline_member, inbox_member = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local published, ahead, fingerprint = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
 local cap, kept, patience, call = tonumber(ARGV[11]), ARGV[12], tonumber(ARGV[13]), ARGV[14]
+
+if redis.call('EXISTS', KEYS[12]) == 1 then return { 'u', '0', '0', 0, post, 0 } end
 
 local FACTS = { 'fingerprint', 'version', 'published_at', 'audience' }
 local function exists(version, published_at, audience, id)
@@ -51,7 +53,7 @@ local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local next = math.max(now, clock + 1, seen + 1)
 local version = string.format('%.0f', next)
 local score = published > 0 and ARGV[8] or version
-local inbox = open_inbox(KEYS[10], KEYS[11], 12)
+local inbox = open_inbox(KEYS[10], KEYS[11], 13)
 local posts = open_list(4)
 plan_rows(posts, { { score, timeline_member } })
 if #needs > 1 then return needs end

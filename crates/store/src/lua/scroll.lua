@@ -1,7 +1,7 @@
 -- Reads an inbox: the entries after a place whose authors are still followed. Where there is no inbox, or the one that was being
 -- built was given up, makes an empty one that accepts pushes, for the caller to fill.
 --
--- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, and inbox:<u>:<n> of every segment of
+-- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, and inbox:<u>:<n> of every segment of
 --             the reader u.
 -- Arguments:  the reader, the place to go on from, newest first: score (empty: from the newest) and member, which comes after
 --             what is read; the most entries, at most 1,000; a name for a new inbox; for how many milliseconds it is the
@@ -18,9 +18,11 @@ local reader, score, member, limit = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]
 local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local MOST_MERGING = 1000
 
+-- Somebody who is not active has an empty feed, and gets no inbox.
+if redis.call('EXISTS', KEYS[6]) == 1 then return { 'live', '0', '', {}, {} } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 6)
+local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 7)
 local parts = { head, feed }
 if inbox then
   for part = 1, #inbox.directory do parts[#parts + 1] = key_of(inbox, part) end
@@ -38,7 +40,7 @@ if until_filled then
   return { 'new' }
 end
 if not inbox or redis.call('HLEN', feed) > MOST_MERGING then
-  redis.call('UNLINK', head, feed, unpack(KEYS, 6))
+  redis.call('UNLINK', head, feed, unpack(KEYS, 7))
   redis.call('ZADD', head, 0, '')
   local full = math.min(MOST_ENTRIES, cap + 1)
   redis.call('HSET', feed, 'name', name, 'floor', '', 'segments', '', 'full', full, 'building', lease_ends)

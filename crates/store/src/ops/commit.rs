@@ -74,6 +74,8 @@ pub enum RowOutcome {
     Superseded,
     /// The follower follows as many as they may.
     OverLimit,
+    /// The follower is not active.
+    Unavailable,
 }
 
 impl Follow {
@@ -90,7 +92,7 @@ impl Operation for Follow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
-        let mut names = Vec::with_capacity(3 + 5 * self.followers.len());
+        let mut names = Vec::with_capacity(3 + 6 * self.followers.len());
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
         let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
         args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
@@ -100,7 +102,7 @@ impl Operation for Follow {
                 growing.push(names.len() + 1);
             }
             names.extend(following_keys(keys, *follower));
-            names.extend([keys.left(*follower), keys.feed(*follower)]);
+            names.extend([keys.left(*follower), keys.feed(*follower), keys.state(*follower)]);
             args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
             for row in rows {
                 let at = row.followed_at.map_or(0, |at| at.get().cast_signed());
@@ -126,6 +128,7 @@ impl Operation for Follow {
                 b'e' => RowOutcome::Existing { followed_at: value::optional_score_text(score)? },
                 b's' => RowOutcome::Superseded,
                 b'l' => RowOutcome::OverLimit,
+                b'u' => RowOutcome::Unavailable,
                 other => return Err(StoreError::Refused(format!("unknown outcome {:?}", char::from(other)))),
             });
         }

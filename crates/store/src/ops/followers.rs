@@ -49,6 +49,35 @@ pub struct Applied {
     pub routed: Vec<Routed>,
     /// Whose lists may need another shard.
     pub large: Vec<UserId>,
+    /// Additions that the followees' partitions refused. Nothing was done, and the edges are to be withdrawn.
+    pub refused: Vec<Refused>,
+}
+
+/// An addition that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Of which edge.
+    pub edge: Edge,
+    /// The score of the edge.
+    pub followed_at: Micros,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// Why a followee's partition refuses a follower, which only that partition knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The followee is not active.
+    Unavailable,
+}
+
+impl Refusal {
+    fn parse(letter: &str) -> Option<Self> {
+        match letter {
+            "u" => Some(Self::Unavailable),
+            _ => None,
+        }
+    }
 }
 
 /// A change of what lies in a shard.
@@ -95,7 +124,7 @@ impl Operation for Apply {
     type Output = Applied;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut names = Vec::with_capacity(3 * self.changes.len());
+        let mut names = Vec::with_capacity(4 * self.changes.len());
         let mut args = Vec::with_capacity(2 + 5 * self.changes.len());
         let mut growing = Vec::new();
         args.extend([Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("")]);
@@ -105,7 +134,7 @@ impl Operation for Apply {
                 growing.push(names.len() + 1);
             }
             names.extend(list_keys(keys, List::Followers, followee));
-            names.push(keys.gone(followee));
+            names.extend([keys.gone(followee), keys.state(followee)]);
             push_changes(&mut args, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
@@ -120,11 +149,20 @@ impl Operation for Apply {
             if let Some(list) = text.strip_prefix('+') {
                 let list = list.parse().ok().and_then(|number| self.by_followee().nth(number)).ok_or_else(wrong)?;
                 applied.large.push(list[0].0.followee());
-            } else {
-                let (number, shard) = text.split_once(' ').ok_or_else(wrong)?;
-                let change = number.parse::<usize>().ok().and_then(|number| self.changes.get(number));
-                let &(edge, change) = change.ok_or_else(wrong)?;
-                applied.routed.push(Routed { shard: value::shard(shard)?, edge, change });
+                continue;
+            }
+            let (number, what) = text.split_once(' ').ok_or_else(wrong)?;
+            let place = number.strip_prefix('!').unwrap_or(number);
+            let change = place.parse::<usize>().ok().and_then(|number| self.changes.get(number));
+            let &(edge, change) = change.ok_or_else(wrong)?;
+            match change {
+                FollowerChange::Present { followed_at, .. } if place != number => {
+                    let refusal = Refusal::parse(what).ok_or_else(wrong)?;
+                    applied.refused.push(Refused { edge, followed_at, refusal });
+                }
+                FollowerChange::Present { .. } | FollowerChange::Absent { .. } => {
+                    applied.routed.push(Routed { shard: value::shard(what)?, edge, change })
+                }
             }
         }
         Ok(applied)

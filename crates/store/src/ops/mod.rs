@@ -1,6 +1,7 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
 mod commit;
+mod deletion;
 mod dismissals;
 mod followers;
 mod inbox;
@@ -10,13 +11,17 @@ mod pending;
 mod posts;
 mod shards;
 mod whole_lists;
+mod withdraw;
 
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
+pub use deletion::{
+    ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
+};
 pub use dismissals::{Dismiss, Dismissed};
-pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Routed, ShardGrowth};
+pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
@@ -32,6 +37,7 @@ pub use posts::{
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
+pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 
 use crate::{StoreError, call::Call};
 

@@ -71,6 +71,8 @@ pub enum LogChange {
     Edge(Edge, FollowerChange),
     /// A new post.
     Post(FeedEntry),
+    /// The end of a user. It is never pending: an operation finishes it.
+    Deleted(UserId),
 }
 
 impl Operation for Due {
@@ -171,8 +173,11 @@ fn due_change(entry: Value) -> Result<DueChange, StoreError> {
     Ok(DueChange { version: Version(last), changes: changes.collect::<Result<_, _>>()? })
 }
 
-/// Reads `<follower> <followee> <score>` and perhaps more after it, or `<author> <post> <published at>`.
+/// Reads `<follower> <followee> <score>` and perhaps more after it, `<author> <post> <published at>`, or `<user>`.
 fn parse_change(kind: &str, text: &str, version: Version) -> Option<LogChange> {
+    if kind == "x" {
+        return UserId::new(text.parse().ok()?).ok().map(LogChange::Deleted);
+    }
     let mut parts = text.splitn(4, ' ');
     let mut number = || parts.next()?.parse::<i64>().ok();
     let (user, other, score) = (UserId::new(number()?).ok()?, number()?, number()?);
@@ -228,6 +233,7 @@ mod tests {
         }
         let post = FeedEntry { at: at(1_600_000_000_000_000), post: PostId::new(77).unwrap(), author: user(5) };
         assert_eq!(entry(&["p", "5 77 1600000000000000"]).unwrap().changes, [LogChange::Post(post)]);
+        assert_eq!(entry(&["x", "5"]).unwrap().changes, [LogChange::Deleted(user(5))]);
         assert_eq!(entry(&[]).unwrap().changes, []);
         for bad in [
             &["+"][..],
@@ -237,6 +243,7 @@ mod tests {
             &["+", "0 1 3"],
             &["+", "1 2 0"],
             &["p", "1 0 3"],
+            &["x", "0"],
         ] {
             assert!(entry(bad).is_err(), "{bad:?}");
         }

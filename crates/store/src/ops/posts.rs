@@ -57,6 +57,8 @@ pub enum PublishOutcome {
     PostIdReused,
     /// The time is too far in the future.
     Future,
+    /// The author is not active.
+    Unavailable,
 }
 
 /// A post in its author's timeline.
@@ -92,6 +94,7 @@ impl Operation for Publish {
             if has_request { keys.request(author, &self.request_id) } else { keys.posts(author) },
             keys.inbox(author),
             keys.feed(author),
+            keys.state(author),
         ];
         names.extend(inbox_segments(keys, author, self.inbox_cap));
         // Of the entry only the member is used, which has no time.
@@ -137,6 +140,7 @@ impl Operation for Publish {
             "r" => Ok(PublishOutcome::RequestIdReused),
             "p" => Ok(PublishOutcome::PostIdReused),
             "f" => Ok(PublishOutcome::Future),
+            "u" => Ok(PublishOutcome::Unavailable),
             _ => Err(value::unexpected("an outcome", &letter)),
         }
     }

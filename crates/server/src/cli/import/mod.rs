@@ -83,8 +83,9 @@ impl Import {
 
 /// Holds the server to its promise that every row is counted, so that none is lost unseen.
 fn check_counts(sent: u64, answer: &ImportEdgesResponse) -> Result<(), Error> {
-    let ImportEdgesResponse { created, existing, superseded, self_, invalid, over_limit, errors: _ } = answer;
-    let counted = created + existing + superseded + self_ + invalid + over_limit;
+    let ImportEdgesResponse { created, existing, superseded, self_, invalid, over_limit, unavailable, errors: _ } =
+        answer;
+    let counted = created + existing + superseded + self_ + invalid + over_limit + unavailable;
     if u64::try_from(counted) == Ok(sent) { Ok(()) } else { Err(Error::Miscounted { sent, counted }) }
 }
 

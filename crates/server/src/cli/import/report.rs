@@ -43,7 +43,7 @@ impl Problem {
 /// The counts and the first problems.
 pub(super) struct Report {
     /// Name and count, in the order of the contract.
-    counts: [(&'static str, u64); 6],
+    counts: [(&'static str, u64); 7],
     problems: Vec<Problem>,
     more_problems: u64,
     rows: u64,
@@ -54,7 +54,7 @@ impl Report {
     pub(super) fn new(answer: &ImportEdgesResponse, parsed: &mut Parsed, elapsed: Duration) -> Self {
         let count = |count: i64| u64::try_from(count).unwrap_or_default();
         let bad = count(answer.invalid) + parsed.bad;
-        let failed = count(answer.self_) + count(answer.over_limit) + bad;
+        let failed = count(answer.self_) + count(answer.over_limit) + count(answer.unavailable) + bad;
         let mut problems = std::mem::take(&mut parsed.problems);
         problems.extend(answer.errors.iter().map(|error| Problem::refused(error, &parsed.lines)));
         problems.sort_by_key(|problem| problem.line);
@@ -66,6 +66,7 @@ impl Report {
                 ("superseded", count(answer.superseded)),
                 ("self", count(answer.self_)),
                 ("overLimit", count(answer.over_limit)),
+                ("unavailable", count(answer.unavailable)),
                 ("bad", bad),
             ],
             more_problems: failed.saturating_sub(problems.len() as u64),
@@ -85,7 +86,7 @@ impl Report {
         let width = self.counts.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or_default();
         for (name, count) in self.counts {
             let name = if name == "overLimit" { "over limit" } else { name };
-            writeln!(out, "{name:10}  {count:>width$}")?;
+            writeln!(out, "{name:11}  {count:>width$}")?;
         }
         for Problem { line, exact, reason, message } in &self.problems {
             let about = if *exact { "" } else { "about " };

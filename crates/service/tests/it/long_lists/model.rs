@@ -120,7 +120,7 @@ impl Model {
                     assert!(followed_at.is_none_or(|at| at == known));
                 }
                 RowOutcome::Superseded => assert!(!self.entries.contains_key(&row.followee)),
-                RowOutcome::OverLimit => panic!("over the limit"),
+                RowOutcome::OverLimit | RowOutcome::Unavailable => panic!("refused"),
             }
         }
     }

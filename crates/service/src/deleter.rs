@@ -1,0 +1,300 @@
+//! Removes what there is of deleted users, piece by piece, off the request path.
+//!
+//! Nothing is added to a deleted user, so that what is left only gets less, and any instance can go on from what it finds: the commit of
+//! the deletion names the work, and nothing else is kept of how far it is.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use keyspace::{List, Shard};
+use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{
+        ClaimOperation, CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, Purge, Timeline, WithdrawnRow,
+    },
+};
+use tasks::Tasks;
+use tokio::time::sleep;
+
+use crate::{
+    followers::Followers,
+    lists::{MOST_ENTRIES, Slice, Walk},
+    running::Running,
+    settle::settle,
+    versions::SeenVersions,
+    waiting::Waiting,
+    withdraw::withdraw,
+};
+
+/// Users who are removed side by side.
+const SIDE_BY_SIDE: usize = 2;
+/// Chunks of one user before it is another's turn.
+const TURN: usize = 16;
+/// For how long others leave a user alone, in milliseconds: longer than a chunk.
+const LEASE_MILLIS: u64 = 20_000;
+/// How long one step of a chunk may take: longer than a failover.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+/// The work rests after each chunk for as long as the chunk took, and no longer than this.
+const MOST_REST: Duration = Duration::from_millis(250);
+/// How long to wait after an error.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Edges, or posts, of one script on the user's own lists.
+const MOST_ROWS: usize = 64;
+
+/// Has deleted users removed. Clones share the same work.
+#[derive(Clone)]
+pub(crate) struct Deleter {
+    waiting: Arc<Waiting>,
+}
+
+impl Deleter {
+    pub(crate) fn start(
+        store: Store,
+        followers: Followers,
+        seen: Arc<SeenVersions>,
+        running: Running,
+        inbox_cap: u32,
+        tasks: &Tasks,
+    ) -> Self {
+        let waiting = Arc::new(Waiting::default());
+        let worker = format!("{:016x}", rand::random::<u64>());
+        let work = Work { store, followers, seen, running, inbox_cap, worker };
+        let (token, users) = (tasks.token().clone(), waiting.clone());
+        tasks.spawn("deleter", async move {
+            token.run_until_cancelled(work.run(&users)).await;
+        });
+        Self { waiting }
+    }
+
+    /// A user is deleted, of whom there may be something left. It may be said again.
+    pub(crate) fn begin(&self, user: UserId) {
+        self.waiting.add(user);
+    }
+}
+
+struct Work {
+    store: Store,
+    followers: Followers,
+    seen: Arc<SeenVersions>,
+    running: Running,
+    inbox_cap: u32,
+    worker: String,
+}
+
+/// A user who is being removed.
+struct Removal {
+    user: UserId,
+    stage: Stage,
+}
+
+/// What is being removed. Posts go before followers, so that no delivery of one begins anew when its readers are gone.
+enum Stage {
+    Following,
+    Posts,
+    /// After whom the walk goes on, and whether it has met somebody: then there is another one.
+    Followers {
+        after: Option<Entry>,
+        has_met: bool,
+    },
+    Rest,
+}
+
+/// What became of a chunk.
+enum Chunk {
+    /// There is more to do.
+    Done,
+    /// All is done, or another instance has the work.
+    Last,
+}
+
+impl Removal {
+    fn new(user: UserId) -> Self {
+        Self { user, stage: Stage::Following }
+    }
+}
+
+impl Work {
+    async fn run(self, waiting: &Waiting) {
+        let (mut known, mut queue) = (BTreeSet::new(), VecDeque::new());
+        let mut turns = FuturesUnordered::new();
+        loop {
+            while turns.len() < SIDE_BY_SIDE
+                && let Some(removal) = queue.pop_front()
+            {
+                turns.push(Box::pin(self.turn(removal)));
+            }
+            metrics::gauge!("socialgraph_operations_running").set(known.len() as f64);
+            tokio::select! {
+                users = waiting.next() => {
+                    let new = users.into_iter().filter(|&user| known.insert(user));
+                    queue.extend(new.map(Removal::new));
+                }
+                Some((user, left)) = turns.next(), if !turns.is_empty() => match left {
+                    Some(removal) => queue.push_back(removal),
+                    None => {
+                        known.remove(&user);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Some chunks, one after the other. Gives what is left to do.
+    async fn turn(&self, mut removal: Removal) -> (UserId, Option<Removal>) {
+        let user = removal.user;
+        for _ in 0..TURN {
+            let begun = Instant::now();
+            match Box::pin(self.chunk(&mut removal)).await {
+                Ok(Chunk::Done) => sleep(begun.elapsed().min(MOST_REST)).await,
+                Ok(Chunk::Last) => return (user, None),
+                Err(error) => {
+                    tracing::debug!(%user, %error, "removal of a deleted user waits");
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+        (user, Some(removal))
+    }
+
+    async fn chunk(&self, removal: &mut Removal) -> Result<Chunk, StoreError> {
+        let user = removal.user;
+        let claim = ClaimOperation { user, worker: self.worker.clone(), millis: LEASE_MILLIS };
+        if !self.store.run(&claim, Traffic::Bulk, limit()).await? {
+            return Ok(Chunk::Last);
+        }
+        let _at_work = self.running.begin();
+        removal.stage = match removal.stage {
+            Stage::Following => match self.slice(List::Following, user, None).await? {
+                Slice { entries, .. } if entries.is_empty() => Stage::Posts,
+                Slice { entries, .. } => {
+                    let edges = entries.iter().filter_map(|entry| scored_edge(user, entry.user, entry.at));
+                    self.end_follows(edges.collect()).await?;
+                    Stage::Following
+                }
+            },
+            Stage::Posts if self.erase_posts(user).await? => Stage::Posts,
+            Stage::Posts => Stage::Followers { after: None, has_met: false },
+            Stage::Followers { after, has_met } => {
+                let Slice { entries, next } = self.slice(List::Followers, user, after).await?;
+                let has_met = has_met || !entries.is_empty();
+                let edges = entries.iter().filter_map(|entry| scored_edge(entry.user, user, entry.at));
+                self.end_followers(user, edges.collect()).await?;
+                match next {
+                    None if !has_met => Stage::Rest,
+                    None => Stage::Followers { after: None, has_met: false },
+                    next => Stage::Followers { after: next, has_met },
+                }
+            }
+            Stage::Rest if self.end(user).await? => return Ok(Chunk::Last),
+            Stage::Rest => Stage::Following,
+        };
+        Ok(Chunk::Done)
+    }
+
+    async fn slice(&self, list: List, user: UserId, after: Option<Entry>) -> Result<Slice, StoreError> {
+        let walk = Walk { list, user, order: Order::NewestFirst, window: Window::ALL };
+        walk.slice(&self.store, after, MOST_ENTRIES, limit()).await
+    }
+
+    /// Whom the user follows.
+    async fn end_follows(&self, edges: Vec<(Edge, Micros)>) -> Result<(), StoreError> {
+        let ended = edges.len();
+        // One after the other: all are of one list.
+        for edges in edges.chunks(MOST_ROWS) {
+            let edges = edges.iter().copied();
+            let withdrawals = withdraw(&self.store, &self.seen, edges, Traffic::Bulk, limit()).await?;
+            self.followers.apply(withdrawals.changes().collect(), Traffic::Bulk, limit()).await?;
+            settle(&self.store, withdrawals.committed.into_iter()).await;
+        }
+        count_removed("edge", ended);
+        Ok(())
+    }
+
+    /// Removes some posts. Gives whether there were any.
+    async fn erase_posts(&self, author: UserId) -> Result<bool, StoreError> {
+        let timeline = Timeline { author, from: None, limit: MOST_ROWS, reader: None };
+        let posts = self.store.run(&timeline, Traffic::Bulk, limit()).await?.entries;
+        if posts.is_empty() {
+            return Ok(false);
+        }
+        let erased = posts.len();
+        self.store.run(&ErasePosts { author, posts }, Traffic::Bulk, limit()).await?;
+        count_removed("post", erased);
+        Ok(true)
+    }
+
+    /// Those who follow the user. An edge that its follower does not have is a half one, and goes as well.
+    async fn end_followers(&self, user: UserId, edges: Vec<(Edge, Micros)>) -> Result<(), StoreError> {
+        let ended = edges.len();
+        let withdrawals = withdraw(&self.store, &self.seen, edges, Traffic::Bulk, limit()).await?;
+        self.purge(user, &withdrawals.rows).await?;
+        let changes: Vec<_> = withdrawals
+            .rows
+            .iter()
+            .map(|row| {
+                let version = row.version.unwrap_or(Version(0));
+                (row.edge, FollowerChange::Absent { removed: Some(row.followed_at), version })
+            })
+            .collect();
+        // One after the other: all are of one list, and other calls to its partition come in between.
+        for changes in changes.chunks(MOST_ROWS) {
+            self.followers.apply(changes.to_vec(), Traffic::Bulk, limit()).await?;
+        }
+        settle(&self.store, withdrawals.committed.into_iter()).await;
+        count_removed("edge", ended);
+        Ok(())
+    }
+
+    /// Takes the user's posts out of the inboxes of those who followed them.
+    async fn purge(&self, author: UserId, rows: &[WithdrawnRow]) -> Result<(), StoreError> {
+        let with_inbox = rows.iter().filter(|row| row.has_inbox);
+        let mut purges: Vec<_> =
+            with_inbox.map(|row| Purge { reader: row.edge.follower(), author, cap: self.inbox_cap }).collect();
+        while !purges.is_empty() {
+            let mut left = Vec::new();
+            let results = self.store.run_all(&purges, Traffic::Bulk, limit()).await;
+            for (purge, has_more) in purges.into_iter().zip(results) {
+                if has_more? {
+                    left.push(purge);
+                }
+            }
+            purges = left;
+        }
+        Ok(())
+    }
+
+    /// What is left of a user whose lists are empty. Gives whether that was so.
+    async fn end(&self, user: UserId) -> Result<bool, StoreError> {
+        if let Some(shards) = self.store.run(&CountShards(user), Traffic::Bulk, limit()).await? {
+            // Into one more a segment may have been copied, and not handed over.
+            for number in 1..=shards + 1 {
+                let close = CloseShard { user, shard: Shard::numbered(user, number) };
+                while self.store.run(&close, Traffic::Bulk, limit()).await? {}
+            }
+        }
+        let is_ended = self.store.run(&EndDeletion { user, inbox_cap: self.inbox_cap }, Traffic::Bulk, limit()).await?;
+        if is_ended {
+            metrics::counter!("socialgraph_operations_done_total").increment(1);
+            tracing::info!(%user, "deleted user removed");
+        }
+        Ok(is_ended)
+    }
+}
+
+fn limit() -> Deadline {
+    Deadline::after(TIME_LIMIT)
+}
+
+/// Nobody follows themselves, so that every entry of a list is an edge.
+fn scored_edge(follower: UserId, followee: UserId, at: Micros) -> Option<(Edge, Micros)> {
+    Edge::new(follower, followee).ok().map(|edge| (edge, at))
+}
+
+fn count_removed(kind: &'static str, number: usize) {
+    metrics::counter!("socialgraph_deletion_removed_total", "kind" => kind).increment(number as u64);
+}

@@ -1,0 +1,236 @@
+//! The end of users.
+
+use fred::types::Value;
+use keyspace::{Key, Keyspace, List, Partition, Shard, SlotGroup};
+use model::{FeedEntry, Micros, UserId, Version};
+
+use super::{
+    Operation,
+    commit::version,
+    inbox::inbox_segments,
+    lists::{following_keys, list_keys},
+};
+use crate::{StoreError, call::Call, script, value};
+
+/// How long a shard is remembered as closed: as long as removals are. 1 hour, in seconds.
+const CLOSED_SECONDS: i64 = 3600;
+/// Most operations that are told of one partition.
+const MOST_OPERATIONS: i64 = 64;
+
+/// Commits the end of a user. See `delete_user.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeleteUser {
+    /// Who.
+    pub user: UserId,
+    /// The highest version seen of the user's partition.
+    pub seen: Version,
+}
+
+/// What is known of the end of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// The version of its commit.
+    pub version: Version,
+    /// How many edges the user had, of both directions.
+    pub edges: u64,
+    /// How many posts the user had.
+    pub posts: u64,
+    /// When all was removed; `None`: there may be more to do.
+    pub done_at: Option<Micros>,
+}
+
+impl Operation for DeleteUser {
+    type Output = Deletion;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (user, partition) = (self.user, keys.partition(self.user));
+        let mut names = vec![keys.log(partition), keys.clock(partition), keys.operations(partition), keys.state(user)];
+        names.extend(list_keys(keys, List::Following, user));
+        names.extend(list_keys(keys, List::Followers, user));
+        names.extend([keys.posts(user), keys.posts_parts(user)]);
+        let args = vec![version(self.seen), user.get().into()];
+        Ok(Call::script(&script::DELETE_USER, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Deletion, StoreError> {
+        let facts: [Value; 4] = value::array_of(answer)?;
+        deletion(&facts)
+    }
+}
+
+/// What is known of the end of a user, if it was committed.
+#[derive(Clone, Copy, Debug)]
+pub struct FindDeletion(pub UserId);
+
+impl Operation for FindDeletion {
+    type Output = Option<Deletion>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("HMGET", keys.state(self.0), ["version", "edges", "posts", "done"]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<Deletion>, StoreError> {
+        let facts: [Value; 4] = value::array_of(answer)?;
+        if facts[0].is_null() { Ok(None) } else { deletion(&facts).map(Some) }
+    }
+}
+
+fn deletion([version, edges, posts, done]: &[Value; 4]) -> Result<Deletion, StoreError> {
+    Ok(Deletion {
+        version: Version(value::number(version)?),
+        edges: value::number(edges)?,
+        posts: value::number(posts)?,
+        done_at: value::optional_score(done)?,
+    })
+}
+
+/// The users of a partition whom unfinished operations are about, the oldest operations first, at most 64.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished(pub Partition);
+
+impl Operation for Unfinished {
+    type Output = Vec<UserId>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("ZRANGE", keys.operations(self.0), [0, MOST_OPERATIONS - 1]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Vec<UserId>, StoreError> {
+        value::array(answer)?.iter().map(value::user).collect()
+    }
+}
+
+/// Takes the work on an operation about a user, or keeps it. See `claim.lua`.
+#[derive(Clone, Debug)]
+pub struct ClaimOperation {
+    /// About whom.
+    pub user: UserId,
+    /// Who works.
+    pub worker: String,
+    /// For how many milliseconds others leave it alone.
+    pub millis: u64,
+}
+
+impl Operation for ClaimOperation {
+    /// Whether nobody else has it.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let args = vec![self.worker.as_str().into(), Value::Integer(self.millis.cast_signed())];
+        Ok(Call::script(&script::CLAIM, keys.state_worker(self.user).into(), args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Removes 1 to 64 posts of one author. See `erase_posts.lua`.
+#[derive(Clone, Debug)]
+pub struct ErasePosts {
+    /// Whose.
+    pub author: UserId,
+    /// Which.
+    pub posts: Vec<FeedEntry>,
+}
+
+impl Operation for ErasePosts {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let mut names = vec![keys.posts(self.author), keys.posts_parts(self.author)];
+        names.extend(self.posts.iter().map(|entry| keys.post(self.author, entry.post)));
+        let args = self
+            .posts
+            .iter()
+            .flat_map(|entry| [entry.at.get().cast_signed().into(), value::of_bytes(&entry.post.get().to_be_bytes())]);
+        Ok(Call::script(&script::ERASE_POSTS, SlotGroup::new(names)?, args.collect()))
+    }
+
+    fn answer(&self, _ok: Value) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// How many shards a list of followers has.
+#[derive(Clone, Copy, Debug)]
+pub struct CountShards(pub UserId);
+
+impl Operation for CountShards {
+    /// `None`: none was ever begun.
+    type Output = Option<u32>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        Ok(Call::command("HLEN", keys.shards(self.0), [0_i64; 0]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Option<u32>, StoreError> {
+        // Three fields tell who moves segments: see spread.lua.
+        Ok(value::number::<u32>(&answer)?.checked_sub(3))
+    }
+}
+
+/// Removes a shard of a deleted user. See `close_shard.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct CloseShard {
+    /// Whose.
+    pub user: UserId,
+    /// Which.
+    pub shard: Shard,
+}
+
+impl Operation for CloseShard {
+    /// Whether there is more to remove.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (user, shard) = (self.user, self.shard);
+        let names = vec![
+            keys.shard(user, shard),
+            keys.shard_parts(user, shard),
+            keys.shard_facts(user, shard),
+            keys.shard_gone(user, shard),
+        ];
+        Ok(Call::script(&script::CLOSE_SHARD, SlotGroup::new(names)?, vec![CLOSED_SECONDS.into()]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Removes what is left of a deleted user whose lists are empty. See `end_deletion.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct EndDeletion {
+    /// Who.
+    pub user: UserId,
+    /// Most entries of an inbox.
+    pub inbox_cap: u32,
+}
+
+impl Operation for EndDeletion {
+    /// Whether the lists are empty. If not, nothing was done.
+    type Output = bool;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let user = self.user;
+        let [following, following_parts, following_ids] = following_keys(keys, user);
+        let mut names: Vec<Key> = vec![keys.operations(keys.partition(user)), keys.state(user)];
+        names.extend([following, keys.followers(user), keys.posts(user), following_parts, keys.posts_parts(user)]);
+        names.extend([following_ids, keys.list_parts(List::Followers, user), keys.shards(user)]);
+        names.extend([
+            keys.left(user),
+            keys.gone(user),
+            keys.dismissed(user),
+            keys.inbox(user),
+            keys.feed(user),
+            keys.state_worker(user),
+        ]);
+        names.extend(inbox_segments(keys, user, self.inbox_cap));
+        Ok(Call::script(&script::END_DELETION, SlotGroup::new(names)?, vec![user.get().into()]))
+    }
+
+    fn answer(&self, answer: Value) -> Result<bool, StoreError> {
+        Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
