@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashMap, time::Duration};
 
 use keyspace::List;
-use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
+use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window, limits::MAX_PAGE_SIZE};
 use store::{
     Store, StoreError, Traffic,
     ops::{Count, Probe, Probed},
@@ -211,8 +211,8 @@ impl Searching<'_> {
     async fn ask(&self, shorter: usize, entries: &[Entry], found: &mut Vec<Match>) -> Result<(), StoreError> {
         let times: HashMap<UserId, Micros> = entries.iter().map(|entry| (entry.user, entry.at)).collect();
         let (followers, followee) = (entries.iter().map(|entry| entry.user), self.sides[1 - shorter].user);
-        let (known, outcome) =
-            probe_followers(self.store, followers, followee, Traffic::Interactive, self.deadline).await;
+        // Up to some thousand scripts, which small calls must not wait for.
+        let (known, outcome) = probe_followers(self.store, followers, followee, Traffic::Bulk, self.deadline).await;
         found.extend(known.into_iter().filter_map(|(user, probed)| {
             let entry = Entry { user, at: *times.get(&user)? };
             match probed {
@@ -239,7 +239,8 @@ impl Searching<'_> {
         let followee = self.sides[side].user;
         let probes: Vec<_> =
             unknown.iter().map(|found| Probe { follower: found.user, followees: vec![followee] }).collect();
-        let times = follow_times(self.store, &probes, Traffic::Interactive, self.deadline).await?;
+        let traffic = if probes.len() > MAX_PAGE_SIZE { Traffic::Bulk } else { Traffic::Interactive };
+        let times = follow_times(self.store, &probes, traffic, self.deadline).await?;
         for (found, time) in unknown.iter_mut().zip(times.into_iter().flatten()) {
             found.times[side] = time;
         }
