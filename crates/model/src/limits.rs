@@ -8,6 +8,8 @@ pub const DEFAULT_PAGE_SIZE: usize = 50;
 pub const MAX_PAGE_SIZE: usize = 500;
 /// Most targets of one `BatchIsFollowing`.
 pub const MAX_BATCH_TARGETS: usize = 1_000;
+/// Most rows of one `BatchFollow` or `BatchUnfollow`.
+pub const MAX_BATCH_ROWS: usize = 1_000;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
 /// Time budget of `CommonFollows` when the caller names none.

@@ -3,6 +3,7 @@
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
 
+mod batches;
 mod common;
 mod convert;
 mod counts;
@@ -27,6 +28,7 @@ mod spread;
 mod times;
 mod versions;
 
+pub use batches::{Batch, FollowedRow, UnfollowedRow};
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery};
 pub use edges::{Followed, Freshness, Unfollowed, Write};
 pub use error::ServiceError;

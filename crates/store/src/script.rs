@@ -65,6 +65,7 @@ scripts! {
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",
+    UNFOLLOW_MANY: "unfollow_many" with "order" "list",
 }
 
 /// The name and the text of every script, for tools that look into Redis.

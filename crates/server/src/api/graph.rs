@@ -5,8 +5,9 @@ use model::{
 use prost_types::Timestamp;
 use service::{CommonOrder, CommonQuery, Freshness, List, ListPage, ListQuery};
 use socialgraph::v1::{
-    BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, Consistency, FollowRequest, FollowResponse,
+    BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
+    BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, CommonFollow, CommonFollowsOrder,
+    CommonFollowsRequest, CommonFollowsResponse, Consistency, FollowRequest, FollowResponse,
     FollowState, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
     ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListOrder,
     PublishPostRequest, PublishPostResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse,
@@ -15,7 +16,7 @@ use socialgraph::v1::{
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Api,
+    Api, batches,
     convert::{listed_user, timestamp},
     deadline, feed,
     fields::{Fields, edge},
@@ -51,6 +52,20 @@ impl SocialGraph for Api {
             consistency_token: unfollowed.consistency_token,
             followers_pending: unfollowed.followers_pending,
         }))
+    }
+
+    async fn batch_follow(
+        &self,
+        request: Request<BatchFollowRequest>,
+    ) -> Result<Response<BatchFollowResponse>, Status> {
+        batches::follow(self, request).await
+    }
+
+    async fn batch_unfollow(
+        &self,
+        request: Request<BatchUnfollowRequest>,
+    ) -> Result<Response<BatchUnfollowResponse>, Status> {
+        batches::unfollow(self, request).await
     }
 
     async fn is_following(

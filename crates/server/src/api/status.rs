@@ -3,8 +3,9 @@ use std::time::Duration;
 use service::ServiceError;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
+use tonic_types::StatusExt;
 
-use crate::errors::{deadline_exceeded, internal, invalid_fields, with_reason};
+use crate::errors::{REASON_PREFIX, deadline_exceeded, internal, invalid_fields, with_reason};
 
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -16,6 +17,7 @@ const SEARCH_RETRY_AFTER: Duration = Duration::from_millis(100);
 pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
+        ServiceError::SelfReference(error) => self_reference(error),
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
         ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
         ServiceError::FuturePost => invalid_fields(vec![("published_at".to_owned(), text)]),
@@ -35,6 +37,16 @@ pub(super) fn status(error: ServiceError) -> Status {
     }
 }
 
+/// Why a row of a call failed, and the same for people; the status of the whole call if a row must not tell.
+pub(super) fn row_error(error: ServiceError) -> Result<(ErrorReason, String), Status> {
+    let status = status(error);
+    let name = status.get_details_error_info().map(|info| format!("{REASON_PREFIX}{}", info.reason));
+    match name.and_then(|name| ErrorReason::from_str_name(&name)) {
+        Some(reason) => Ok((reason, status.message().to_owned())),
+        None => Err(status),
+    }
+}
+
 /// A user cannot follow themselves.
 pub(super) fn self_reference(error: model::SelfReference) -> Status {
     with_reason(Code::InvalidArgument, ErrorReason::SelfReference, format!("followee_id: {error}"), None)
@@ -46,8 +58,6 @@ fn unavailable(text: String) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use tonic_types::StatusExt;
-
     use super::*;
 
     #[test]
@@ -61,6 +71,7 @@ mod tests {
     #[test]
     fn every_error_has_its_code_reason_and_retry_delay() {
         let table = [
+            (ServiceError::SelfReference(model::SelfReference), Code::InvalidArgument, "SELF_REFERENCE", false),
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
@@ -77,7 +88,11 @@ mod tests {
             assert_eq!((info.reason.as_str(), info.domain.as_str()), (reason, "socialgraph"));
             assert_eq!(status.get_details_retry_info().is_some(), retry, "{error}");
             assert!(!status.message().contains("redis"), "{}", status.message());
+            let (row_reason, message) = row_error(error).unwrap();
+            assert_eq!(row_reason.as_str_name(), format!("ERROR_REASON_{reason}"));
+            assert_eq!(message, status.message());
         }
+        assert!(row_error(ServiceError::Internal("WRONGTYPE".to_owned())).is_err());
         let status = status(ServiceError::Internal("WRONGTYPE".to_owned()));
         assert_eq!((status.code(), status.message()), (Code::Internal, "internal error"));
         assert!(status.details().is_empty());

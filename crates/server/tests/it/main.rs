@@ -5,7 +5,6 @@
 
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
-
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "the helpers of tests are tests")]
 
 /// Runs cases on each backend. Stands once in a module, and names all of its cases.
@@ -33,6 +32,7 @@ macro_rules! on_each_backend {
 }
 
 mod bad_input;
+mod batches;
 mod changing_lists;
 mod common;
 mod feed;
@@ -56,6 +56,7 @@ fn cases_times_backends() {
 
     let cases: usize = [
         bad_input::CASES,
+        batches::CASES,
         changing_lists::CASES,
         common::CASES,
         feed::CASES,

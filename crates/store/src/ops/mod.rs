@@ -1,5 +1,6 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
+mod batches;
 mod commit;
 mod followers;
 mod inbox;
@@ -13,6 +14,7 @@ mod whole_lists;
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
+pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
