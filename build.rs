@@ -2,7 +2,8 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
+    "socialgraph/v1/batches.proto",
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",

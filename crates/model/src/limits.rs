@@ -10,6 +10,8 @@ pub const MAX_PAGE_SIZE: usize = 500;
 pub const MAX_BATCH_TARGETS: usize = 1_000;
 /// Most targets of one `GetRelationships`.
 pub const MAX_BATCH_RELATIONSHIPS: usize = 200;
+/// Most rows of one `BatchFollow` or `BatchUnfollow`.
+pub const MAX_BATCH_ROWS: usize = 1_000;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
 /// Recommendations when the caller names no number.

@@ -9,6 +9,9 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 /// Violations beyond these are left out: a status travels in headers, which peers limit to 8 KiB.
 pub const MAX_VIOLATIONS: usize = 20;
 
+/// What the enum's names begin with, and reasons do not.
+pub(crate) const REASON_PREFIX: &str = "ERROR_REASON_";
+
 /// The trailer by which gRPC clients with a retry policy learn when to try again, in milliseconds.
 pub const PUSHBACK: &str = "grpc-retry-pushback-ms";
 
@@ -79,7 +82,7 @@ pub(crate) fn code_name(code: Code) -> &'static str {
 
 fn details(reason: ErrorReason) -> ErrorDetails {
     let name = reason.as_str_name();
-    let name = name.strip_prefix("ERROR_REASON_").unwrap_or(name);
+    let name = name.strip_prefix(REASON_PREFIX).unwrap_or(name);
     ErrorDetails::with_error_info(name, ERROR_DOMAIN, std::collections::HashMap::new())
 }
 

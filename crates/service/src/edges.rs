@@ -141,8 +141,17 @@ impl Inner {
     }
 
     async fn apply(&self, edge: Edge, change: FollowerChange, deadline: Deadline) -> Result<Vec<Refused>, StoreError> {
+        self.apply_all(vec![(edge, change)], deadline).await
+    }
+
+    /// The second half of writes that somebody waits for.
+    pub(crate) async fn apply_all(
+        &self,
+        changes: Vec<(Edge, FollowerChange)>,
+        deadline: Deadline,
+    ) -> Result<Vec<Refused>, StoreError> {
         let wait = APPLY_WAIT.min(deadline.remaining() / 2);
-        let applied = self.followers.apply(vec![(edge, change)], Traffic::Interactive, Deadline::after(wait)).await;
+        let applied = self.followers.apply(changes, Traffic::Interactive, Deadline::after(wait)).await;
         if let Err(error) = &applied {
             tracing::debug!(%error, "second half left to the relay");
         }
@@ -151,7 +160,7 @@ impl Inner {
 }
 
 /// A repeated follow or an unfollow of nothing means a client out of step. Logged for one in 64 of them.
-fn count_noop(kind: &'static str, edge: Edge) {
+pub(crate) fn count_noop(kind: &'static str, edge: Edge) {
     metrics::counter!("socialgraph_follow_noop_total", "kind" => kind).increment(1);
     if rand::random_ratio(1, 64) {
         tracing::warn!(kind, follower = %edge.follower(), followee = %edge.followee(), "call changed nothing (1 in 64 is logged)");

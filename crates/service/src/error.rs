@@ -1,9 +1,13 @@
+use model::SelfReference;
 use store::{StoreError, ops::Refusal};
 use thiserror::Error;
 
 /// Why a call could not be answered.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ServiceError {
+    /// Both ends of an edge are the same user.
+    #[error(transparent)]
+    SelfReference(#[from] SelfReference),
     /// The follower follows as many users as they may.
     #[error("a user may follow at most {max} users")]
     FollowLimit {

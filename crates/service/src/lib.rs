@@ -3,6 +3,7 @@
 // Layouts of nested futures are deep, and how deep rustc asks for them depends on the path of the checkout.
 #![recursion_limit = "512"]
 
+mod batches;
 mod common;
 mod convert;
 mod counts;
@@ -36,6 +37,7 @@ mod versions;
 mod waiting;
 mod withdraw;
 
+pub use batches::{Batch, FollowedRow, UnfollowedRow};
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery, FollowersQuery};
 pub use deletion::{DeletionProgress, OperationName, UserDeletion};
 pub use edges::{Followed, Unfollowed};

@@ -71,6 +71,7 @@ scripts! {
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",
+    UNFOLLOW_MANY: "unfollow_many" with "order" "list",
     WITHDRAW: "withdraw" with "order" "list",
     WRITTEN: "written",
 }

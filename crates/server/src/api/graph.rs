@@ -4,20 +4,21 @@ use model::{
 };
 use service::{CommonOrder, CommonQuery, List, ListPage, ListQuery};
 use socialgraph::v1::{
-    BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, CommonFollow,
-    CommonFollowersRequest, CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse,
-    DeleteUserRequest, DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest,
-    FollowResponse, FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest,
-    GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
-    KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
-    ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
-    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
-    UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
+    BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
+    BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, CommonFollow, CommonFollowersRequest,
+    CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, DeleteUserRequest,
+    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest, FollowResponse,
+    FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest, GetRelationshipsResponse,
+    ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, KnownFollowersRequest,
+    KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse,
+    ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse, RecommendFollowsRequest,
+    RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
+    social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Api,
+    Api, batches,
     consistency::freshness,
     convert::{listed_user, timestamp},
     deadline, feed,
@@ -55,6 +56,20 @@ impl SocialGraph for Api {
             consistency_token: unfollowed.consistency_token,
             followers_pending: unfollowed.followers_pending,
         }))
+    }
+
+    async fn batch_follow(
+        &self,
+        request: Request<BatchFollowRequest>,
+    ) -> Result<Response<BatchFollowResponse>, Status> {
+        batches::follow(self, request).await
+    }
+
+    async fn batch_unfollow(
+        &self,
+        request: Request<BatchUnfollowRequest>,
+    ) -> Result<Response<BatchUnfollowResponse>, Status> {
+        batches::unfollow(self, request).await
     }
 
     async fn is_following(

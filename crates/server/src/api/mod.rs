@@ -1,6 +1,7 @@
 //! The gRPC services: decode, validate, call the service, encode.
 
 mod admin;
+mod batches;
 mod consistency;
 mod convert;
 mod feed;

@@ -3,8 +3,9 @@ use std::{fmt::Display, time::Duration};
 use service::ServiceError;
 use socialgraph::v1::ErrorReason;
 use tonic::{Code, Status};
+use tonic_types::StatusExt;
 
-use crate::errors::{deadline_exceeded, internal, invalid_fields, with_reason};
+use crate::errors::{REASON_PREFIX, deadline_exceeded, internal, invalid_fields, with_reason};
 
 /// When to try again after Redis was not available: a failover takes seconds, a moving slot milliseconds.
 const STORE_RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -16,6 +17,7 @@ const SEARCH_RETRY_AFTER: Duration = Duration::from_millis(100);
 pub(super) fn status(error: ServiceError) -> Status {
     let text = error.to_string();
     match error {
+        ServiceError::SelfReference(error) => self_reference("followee_id", error),
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
         ServiceError::UserUnavailable => {
             with_reason(Code::FailedPrecondition, ErrorReason::UserUnavailable, text, None)
@@ -39,6 +41,16 @@ pub(super) fn status(error: ServiceError) -> Status {
     }
 }
 
+/// Why a row of a call failed, and the same for people; the status of the whole call if a row must not tell.
+pub(super) fn row_error(error: ServiceError) -> Result<(ErrorReason, String), Status> {
+    let status = status(error);
+    let name = status.get_details_error_info().map(|info| format!("{REASON_PREFIX}{}", info.reason));
+    match name.and_then(|name| ErrorReason::from_str_name(&name)) {
+        Some(reason) => Ok((reason, status.message().to_owned())),
+        None => Err(status),
+    }
+}
+
 /// Two fields name the same user; `field` is the second.
 pub(super) fn self_reference(field: &str, what_is_wrong: impl Display) -> Status {
     with_reason(Code::InvalidArgument, ErrorReason::SelfReference, format!("{field}: {what_is_wrong}"), None)
@@ -50,8 +62,6 @@ fn unavailable(text: String) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use tonic_types::StatusExt;
-
     use super::*;
 
     #[test]
@@ -65,6 +75,7 @@ mod tests {
     #[test]
     fn every_error_has_its_code_reason_and_retry_delay() {
         let table = [
+            (ServiceError::SelfReference(model::SelfReference), Code::InvalidArgument, "SELF_REFERENCE", false),
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
             (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
             (ServiceError::OperationNotFound, Code::NotFound, "OPERATION_NOT_FOUND", false),
@@ -83,7 +94,11 @@ mod tests {
             assert_eq!((info.reason.as_str(), info.domain.as_str()), (reason, "socialgraph"));
             assert_eq!(status.get_details_retry_info().is_some(), retry, "{error}");
             assert!(!status.message().contains("redis"), "{}", status.message());
+            let (row_reason, message) = row_error(error).unwrap();
+            assert_eq!(row_reason.as_str_name(), format!("ERROR_REASON_{reason}"));
+            assert_eq!(message, status.message());
         }
+        assert!(row_error(ServiceError::Internal("WRONGTYPE".to_owned())).is_err());
         let status = status(ServiceError::Internal("WRONGTYPE".to_owned()));
         assert_eq!((status.code(), status.message()), (Code::Internal, "internal error"));
         assert!(status.details().is_empty());

@@ -1,5 +1,6 @@
 //! The client subcommands: one for each call, for people without grpcurl.
 
+mod batches;
 mod calls;
 mod cells;
 mod error;
@@ -23,6 +24,7 @@ use clap::Subcommand;
 
 use self::print::Printer;
 pub use self::{
+    batches::{BatchFollow, BatchUnfollow},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
     error::Error,
     feed::{Publish, Scroll},
@@ -41,6 +43,10 @@ pub enum ClientCommand {
     Follow(Follow),
     /// End a follow
     Unfollow(Unfollow),
+    /// Make one user follow others
+    BatchFollow(BatchFollow),
+    /// End follows of one user
+    BatchUnfollow(BatchUnfollow),
     /// Tell whether one user follows another, and since when
     IsFollowing(IsFollowing),
     /// Tell whether one user follows each of others
@@ -84,6 +90,8 @@ impl ClientCommand {
         match self {
             Self::Follow(command) => &command.call.target,
             Self::Unfollow(command) => &command.call.target,
+            Self::BatchFollow(command) => &command.call.target,
+            Self::BatchUnfollow(command) => &command.call.target,
             Self::IsFollowing(command) => &command.call.target,
             Self::BatchIsFollowing(command) => &command.call.target,
             Self::CommonFollows(command) => &command.call.target,
@@ -141,6 +149,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
     match command {
         ClientCommand::Follow(command) => command.run(printer).await,
         ClientCommand::Unfollow(command) => command.run(printer).await,
+        ClientCommand::BatchFollow(command) => command.run(printer).await,
+        ClientCommand::BatchUnfollow(command) => command.run(printer).await,
         ClientCommand::IsFollowing(command) => command.run(printer).await,
         ClientCommand::BatchIsFollowing(command) => command.run(printer).await,
         ClientCommand::CommonFollows(command) => command.run(printer).await,

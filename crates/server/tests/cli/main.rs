@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod batches;
 mod calls;
 mod feed;
 mod import;
@@ -61,6 +62,8 @@ fn bad_command_lines_are_refused() {
         "follow 1 two",
         "follow 1 9223372036854775808",
         "batch-is-following 1",
+        "batch-follow 1",
+        "batch-unfollow 1",
         "counts",
         "unfollow 1 2 --feed-policy burn",
         "is-following 1 2 --consistency fully-consistent --at-least-as-fresh x",

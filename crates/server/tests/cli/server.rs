@@ -39,6 +39,8 @@ pub(crate) const BREAKING: i64 = 1_000_000_016;
 pub(crate) enum Call {
     Follow(FollowRequest),
     Unfollow(UnfollowRequest),
+    BatchFollow(BatchFollowRequest),
+    BatchUnfollow(BatchUnfollowRequest),
     IsFollowing(IsFollowingRequest),
     BatchIsFollowing(BatchIsFollowingRequest),
     CommonFollows(CommonFollowsRequest),
@@ -186,6 +188,39 @@ impl SocialGraph for Fake {
     async fn unfollow(&self, request: Request<UnfollowRequest>) -> Result<Response<UnfollowResponse>, Status> {
         self.record(&request, Call::Unfollow);
         Ok(Response::new(UnfollowResponse { removed: true, ..UnfollowResponse::default() }))
+    }
+
+    async fn batch_follow(
+        &self,
+        request: Request<BatchFollowRequest>,
+    ) -> Result<Response<BatchFollowResponse>, Status> {
+        self.record(&request, Call::BatchFollow);
+        let request = request.into_inner();
+        let results = request.followee_ids.into_iter().map(|followee_id| match followee_id == request.follower_id {
+            true => FollowResult {
+                followee_id,
+                reason: ErrorReason::SelfReference.into(),
+                message: "refused".to_owned(),
+                ..FollowResult::default()
+            },
+            false => FollowResult { followee_id, created: true, followed_at: time(7), ..FollowResult::default() },
+        });
+        let consistency_token = "token-1".to_owned();
+        Ok(Response::new(BatchFollowResponse {
+            results: results.collect(),
+            consistency_token,
+            followers_pending: false,
+        }))
+    }
+
+    async fn batch_unfollow(
+        &self,
+        request: Request<BatchUnfollowRequest>,
+    ) -> Result<Response<BatchUnfollowResponse>, Status> {
+        self.record(&request, Call::BatchUnfollow);
+        let ids = request.into_inner().followee_ids.into_iter();
+        let results = ids.map(|followee_id| UnfollowResult { followee_id, removed: true, ..UnfollowResult::default() });
+        Ok(Response::new(BatchUnfollowResponse { results: results.collect(), ..BatchUnfollowResponse::default() }))
     }
 
     async fn is_following(

@@ -32,6 +32,7 @@ macro_rules! on_each_backend {
 }
 
 mod bad_input;
+mod batches;
 mod changing_lists;
 mod common;
 mod feed;
@@ -60,6 +61,7 @@ fn cases_times_backends() {
 
     let cases: usize = [
         bad_input::CASES,
+        batches::CASES,
         changing_lists::CASES,
         common::CASES,
         feed::CASES,

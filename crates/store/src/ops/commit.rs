@@ -1,7 +1,7 @@
 //! The first half of a write: the truth about an edge, in its follower's partition.
 
 use fred::types::Value;
-use keyspace::{Keyspace, Partition, SlotGroup};
+use keyspace::{Key, Keyspace, Partition, SlotGroup};
 use model::{Edge, Micros, UserId, Version};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{StoreError, call::Call, script, value};
 
 /// How long an unfollow supersedes older rows of an import: 7 days, in seconds.
-const LEFT_KEPT_SECONDS: i64 = 7 * 24 * 3600;
+pub(super) const LEFT_KEPT_SECONDS: i64 = 7 * 24 * 3600;
 
 /// Commits follows of one partition. See `follow.lua`.
 #[derive(Clone, Debug)]
@@ -161,10 +161,7 @@ impl Operation for Unfollow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (follower, followee) = (self.edge.follower(), self.edge.followee());
-        let partition = keys.partition(follower);
-        let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
-        names.extend(following_keys(keys, follower));
-        names.extend([keys.left(follower), keys.feed(follower)]);
+        let names = unfollow_keys(keys, follower);
         let args = vec![
             version(self.seen),
             Value::Integer(follower.get()),
@@ -182,6 +179,15 @@ impl Operation for Unfollow {
             has_inbox: value::number::<u8>(&has_inbox)? == 1,
         })
     }
+}
+
+/// What the end of a follow touches in the follower's partition.
+pub(super) fn unfollow_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
+    let partition = keys.partition(follower);
+    let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
+    names.extend(following_keys(keys, follower));
+    names.extend([keys.left(follower), keys.feed(follower)]);
+    names
 }
 
 pub(super) fn version(version: Version) -> Value {

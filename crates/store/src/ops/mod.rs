@@ -1,5 +1,6 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
+mod batches;
 mod commit;
 mod deletion;
 mod dismissals;
@@ -16,6 +17,7 @@ mod withdraw;
 use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
+pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use deletion::{
     ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
