@@ -44,6 +44,7 @@ async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
 
     let process = Process::dev(dir.path()).await;
     let caller = Caller::new(process.grpc, DEADLINE);
+    until("half of all is removed", async || operation(&caller).await.edges_removed >= FOLLOWERS / 2).await;
     until("the user is removed", async || operation(&caller).await.state() == OperationState::Done).await;
     assert_eq!(operation(&caller).await.edges_removed, FOLLOWERS + FOLLOWED);
     redis::quiescent(&process.redis).await;
