@@ -8,8 +8,9 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use rand::{SeedableRng, rngs::StdRng, seq::index};
 use socialgraph::v1::{
-    BatchGetCountsRequest, Delivery, FollowRequest, ImportEdgesRequest, IsFollowingRequest, ListFollowersRequest,
-    PublishPostRequest, UnfollowRequest, social_graph_client::SocialGraphClient,
+    BatchGetCountsRequest, DeleteUserRequest, Delivery, FollowRequest, GetOperationRequest, ImportEdgesRequest,
+    IsFollowingRequest, ListFollowersRequest, OperationState, PublishPostRequest, UnfollowRequest,
+    get_operation_request::Target, social_graph_client::SocialGraphClient,
 };
 use tonic::transport::Channel;
 
@@ -46,6 +47,7 @@ const SEED: u64 = 1_000_000;
 /// For how long the other calls run with nothing beside them, twice.
 const ALONE: Duration = Duration::from_secs(2);
 const DELIVERED_WITHIN: Duration = Duration::from_secs(60);
+const REMOVED_WITHIN: Duration = Duration::from_secs(600);
 const REACHED: &str = "socialgraph_fanout_deliveries_total{outcome=\"no_inbox\"}";
 
 /// Goals: how many times as long as of an ordinary account Follow and Unfollow may take.
@@ -90,6 +92,7 @@ pub(crate) async fn print() -> Result<()> {
     star.publish().await?;
     println!("  Keys of lists of followers, those of {ORDINARY_ACCOUNTS} ordinary accounts and others as well:");
     Census::of_words(&star.stage.nodes, &star.stage.keyspace, &["followers", "shard"]).await?.print_spread();
+    star.delete().await?;
     star.stage.stop().await;
     Ok(())
 }
@@ -262,6 +265,38 @@ impl Star {
         println!("  PublishPost: {delivery}");
         Load::Posts.print("the delivery", &beside, &alone);
         self.slowest("the delivery").await
+    }
+
+    /// The end of the star, with calls of ordinary accounts beside it.
+    async fn delete(&self) -> Result<()> {
+        let mut alone = Load::Edges.alone(&self.stage.graph, ALONE).await?;
+        let (took, beside) = Load::Edges.beside(&self.stage.graph, self.removed()).await?;
+        let after = Load::Edges.alone(&self.stage.graph, ALONE).await?;
+        alone.iter_mut().zip(&after).for_each(|(alone, after)| alone.extend(after));
+        let seconds = took.as_secs_f64();
+        println!(
+            "  DeleteUser: all {} edges and posts removed after {seconds:.1} s, {:.0} edges/s",
+            self.size,
+            self.size as f64 / seconds
+        );
+        Load::Edges.print("the deletion", &beside, &alone);
+        self.slowest("the deletion").await
+    }
+
+    async fn removed(&self) -> Result<Duration> {
+        let (started, user_id) = (Instant::now(), ids::of_group(STAR, 0));
+        self.graph().delete_user(DeleteUserRequest { user_id }).await?;
+        loop {
+            let request = GetOperationRequest { target: Some(Target::UserId(user_id)) };
+            let operation = self.graph().get_operation(request).await?.into_inner().operation.unwrap_or_default();
+            if operation.state() == OperationState::Done {
+                return Ok(started.elapsed());
+            }
+            if started.elapsed() > REMOVED_WITHIN {
+                return Err(format!("not removed within {} s", REMOVED_WITHIN.as_secs()).into());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     async fn deliver(&self) -> Result<String> {
