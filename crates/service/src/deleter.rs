@@ -46,6 +46,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Edges, or posts, of one script on the user's own lists.
 const MOST_ROWS: usize = 64;
 
+/// What is counted as removed.
+const EDGE: &str = "edge";
+const POST: &str = "post";
+const KINDS: [&str; 2] = [EDGE, POST];
+
 /// Has deleted users removed. Clones share the same work.
 #[derive(Clone)]
 pub(crate) struct Deleter {
@@ -61,6 +66,8 @@ impl Deleter {
         inbox_cap: u32,
         tasks: &Tasks,
     ) -> Self {
+        // Shown from the start.
+        KINDS.into_iter().for_each(|kind| count_removed(kind, 0));
         let waiting = Arc::new(Waiting::default());
         let worker = format!("{:016x}", rand::random::<u64>());
         let work = Work { store, followers, seen, running, inbox_cap, worker };
@@ -211,7 +218,7 @@ impl Work {
             self.followers.apply(withdrawals.changes().collect(), Traffic::Bulk, limit()).await?;
             settle(&self.store, withdrawals.committed.into_iter()).await;
         }
-        count_removed("edge", ended);
+        count_removed(EDGE, ended);
         Ok(())
     }
 
@@ -224,7 +231,7 @@ impl Work {
         }
         let erased = posts.len();
         self.store.run(&ErasePosts { author, posts }, Traffic::Bulk, limit()).await?;
-        count_removed("post", erased);
+        count_removed(POST, erased);
         Ok(true)
     }
 
@@ -246,7 +253,7 @@ impl Work {
             self.followers.apply(changes.to_vec(), Traffic::Bulk, limit()).await?;
         }
         settle(&self.store, withdrawals.committed.into_iter()).await;
-        count_removed("edge", ended);
+        count_removed(EDGE, ended);
         Ok(())
     }
 
