@@ -5,17 +5,14 @@ use std::collections::{HashMap, HashSet};
 use keyspace::Partition;
 use model::{Deadline, Edge, Micros, SelfReference, UserId, Version};
 use store::{
-    Traffic,
+    StoreError, Traffic,
     ops::{
-        EndOutcome, Follow, FollowRow, FollowerChange, FollowerRows, Probe, RowOutcome, Unfollow, UnfollowMany,
-        UnfollowedMany,
+        EndOutcome, Follow, FollowRow, FollowerChange, FollowerRows, MOST_ROWS, Probe, RowOutcome, Unfollow,
+        UnfollowMany, UnfollowedMany,
     },
 };
 
 use crate::{Graph, ServiceError, edges::count_noop, graph::Inner, times::follow_times};
-
-/// Rows of one script.
-const MOST_ROWS: usize = 64;
 
 /// What became of the rows of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +60,7 @@ impl Graph {
         while !open.is_empty() {
             open = work.follow(open, &source, deadline).await?;
         }
-        let outcomes = std::mem::take(&mut work.followed);
-        let again = |row: FollowedRow| FollowedRow { created: false, ..row };
-        work.finish(followees, outcomes, again, deadline).await
+        Ok(work.finish(followees, |row| FollowedRow { created: false, ..row }, deadline).await)
     }
 
     /// Makes `follower` follow none of 1 to 1,000 others. One round trip to find them, two where they are in segments; one or two
@@ -84,236 +79,56 @@ impl Graph {
         if !open.is_empty() {
             work.unfollow(open, deadline).await?;
         }
-        let outcomes = std::mem::take(&mut work.unfollowed);
-        work.finish(followees, outcomes, |_| UnfollowedRow { removed: false }, deadline).await
+        Ok(work.finish(followees, |_| UnfollowedRow { removed: false }, deadline).await)
     }
 }
 
-/// Each followee once, in the order of their first rows, but for the follower.
-fn distinct(follower: UserId, followees: &[UserId]) -> Vec<UserId> {
+/// The edge to each followee once, in the order of their first rows. There is none to the follower.
+fn distinct(follower: UserId, followees: &[UserId]) -> Vec<Edge> {
     let mut met = HashSet::with_capacity(followees.len());
-    followees.iter().copied().filter(|&followee| followee != follower && met.insert(followee)).collect()
+    let edges = followees.iter().filter_map(|&followee| Edge::new(follower, followee).ok());
+    edges.filter(|edge| met.insert(edge.followee())).collect()
 }
 
 /// A batch that is being written.
-struct Work<'a> {
+struct Work<'a, T> {
     inner: &'a Inner,
     follower: UserId,
     partition: Partition,
-    followed: HashMap<UserId, Result<FollowedRow, ServiceError>>,
-    unfollowed: HashMap<UserId, Result<UnfollowedRow, ServiceError>>,
+    /// What became of the edge to each followee.
+    outcomes: HashMap<UserId, Result<T, ServiceError>>,
     /// What lists of followers are to show.
     changes: Vec<(Edge, FollowerChange)>,
     /// The log entries of the changes.
     versions: Vec<Version>,
 }
 
-impl<'a> Work<'a> {
+impl<'a, T: Copy> Work<'a, T> {
     fn new(inner: &'a Inner, follower: UserId) -> Self {
         let partition = inner.store.keys().partition(follower);
-        let (changes, versions) = (Vec::new(), Vec::new());
-        Self { inner, follower, partition, followed: HashMap::new(), unfollowed: HashMap::new(), changes, versions }
+        Self { inner, follower, partition, outcomes: HashMap::new(), changes: Vec::new(), versions: Vec::new() }
     }
 
     fn seen(&self) -> Version {
         self.inner.seen.get(self.partition)
     }
 
-    /// Notes a change of an edge that is not one of the follower with themselves.
-    fn change(&mut self, followee: UserId, change: FollowerChange) {
-        if let Ok(edge) = Edge::new(self.follower, followee) {
-            self.changes.push((edge, change));
-        }
+    /// Notes an error of several edges.
+    fn fail(&mut self, edges: impl IntoIterator<Item = Edge>, error: &ServiceError) {
+        self.outcomes.extend(edges.into_iter().map(|edge| (edge.followee(), Err(error.clone()))));
     }
 
-    /// Commits follows, one script after the other, so that the first are within the limit. Gives those whose edge was there and was
-    /// gone when it was looked for.
-    async fn follow(
-        &mut self,
-        open: Vec<UserId>,
-        source: &str,
-        deadline: Deadline,
-    ) -> Result<Vec<UserId>, ServiceError> {
-        let mut in_segments = Vec::new();
-        for (number, followees) in open.chunks(MOST_ROWS).enumerate() {
-            if let Err(error) = self.commit_follows(followees, source, &mut in_segments, deadline).await {
-                let failed = &open[number * MOST_ROWS..];
-                if self.followed.is_empty() && in_segments.is_empty() {
-                    return Err(error);
-                }
-                self.followed.extend(failed.iter().map(|&followee| (followee, Err(error.clone()))));
-                break;
-            }
-        }
-        self.find_times(in_segments, deadline).await
-    }
-
-    async fn commit_follows(
-        &mut self,
-        followees: &[UserId],
-        source: &str,
-        in_segments: &mut Vec<UserId>,
-        deadline: Deadline,
-    ) -> Result<(), ServiceError> {
-        let max = self.inner.settings.max_following;
-        let rows = followees.iter().map(|&followee| FollowRow { followee, followed_at: None }).collect();
-        let follow = Follow {
-            partition: self.partition,
-            followers: vec![FollowerRows { follower: self.follower, rows }],
-            source: source.to_owned(),
-            max_following: max,
-            seen: self.seen(),
-        };
-        let committed = self.inner.store.run(&follow, Traffic::Interactive, deadline).await?;
-        self.inner.seen.raise(self.partition, committed.version);
-        let mut is_any_new = false;
-        for (&followee, outcome) in followees.iter().zip(committed.outcomes) {
-            let row = match outcome {
-                RowOutcome::Created { followed_at, version } => {
-                    is_any_new = true;
-                    self.change(followee, FollowerChange::Present { followed_at, version });
-                    Ok(FollowedRow { created: true, followed_at })
-                }
-                RowOutcome::Existing { followed_at: Some(followed_at) } => {
-                    self.exists(followee, followed_at, committed.version);
-                    continue;
-                }
-                RowOutcome::Existing { followed_at: None } => {
-                    in_segments.push(followee);
-                    continue;
-                }
-                RowOutcome::OverLimit => Err(ServiceError::FollowLimit { max }),
-                RowOutcome::Unavailable => Err(ServiceError::UserUnavailable),
-                RowOutcome::Superseded => Err(ServiceError::Internal("a follow from now is superseded".to_owned())),
-            };
-            self.followed.insert(followee, row);
-        }
-        if is_any_new {
-            self.versions.push(committed.version);
-        }
-        Ok(())
-    }
-
-    /// An edge that was there is applied again, which heals a half edge.
-    fn exists(&mut self, followee: UserId, followed_at: Micros, version: Version) {
-        self.change(followee, FollowerChange::Present { followed_at, version });
-        self.followed.insert(followee, Ok(FollowedRow { created: false, followed_at }));
-        if let Ok(edge) = Edge::new(self.follower, followee) {
-            count_noop("follow", edge);
-        }
-    }
-
-    async fn find_times(&mut self, followees: Vec<UserId>, deadline: Deadline) -> Result<Vec<UserId>, ServiceError> {
-        if followees.is_empty() {
-            return Ok(Vec::new());
-        }
+    /// Since when some are followed. One round trip; two where edges are in segments.
+    async fn times(&self, edges: &[Edge], deadline: Deadline) -> Result<Vec<Option<Micros>>, StoreError> {
+        let followees = edges.iter().map(|edge| edge.followee()).collect();
         let probe = [Probe { follower: self.follower, followees }];
-        let times = follow_times(&self.inner.store, &probe, Traffic::Interactive, deadline).await;
-        let [Probe { followees, .. }] = probe;
-        let times = match times {
-            Ok(times) => times.into_iter().flatten(),
-            Err(error) => {
-                let error = ServiceError::from(error);
-                self.followed.extend(followees.into_iter().map(|followee| (followee, Err(error.clone()))));
-                return Ok(Vec::new());
-            }
-        };
-        let version = self.seen();
-        let mut gone = Vec::new();
-        for (followee, time) in followees.into_iter().zip(times) {
-            match time {
-                Some(followed_at) => self.exists(followee, followed_at, version),
-                None => gone.push(followee),
-            }
-        }
-        Ok(gone)
-    }
-
-    /// Commits ends of follows, all scripts at once: each may end first.
-    async fn unfollow(&mut self, open: Vec<UserId>, deadline: Deadline) -> Result<(), ServiceError> {
-        let inner = self.inner;
-        let probe = [Probe { follower: self.follower, followees: open }];
-        let times = follow_times(&inner.store, &probe, Traffic::Interactive, deadline).await?;
-        let [Probe { followees, .. }] = probe;
-        let rows: Vec<_> = followees.into_iter().zip(times.into_iter().flatten()).collect();
-        let ends = rows.chunks(MOST_ROWS).map(|rows| UnfollowMany {
-            follower: self.follower,
-            rows: rows.to_vec(),
-            seen: self.seen(),
-        });
-        let ends: Vec<_> = ends.collect();
-        let committed = inner.store.run_all(&ends, Traffic::Interactive, deadline).await;
-        if let Some(Err(error)) = committed.iter().find(|_| committed.iter().all(Result::is_err)) {
-            return Err(error.clone().into());
-        }
-        let mut missed = Vec::new();
-        for (end, committed) in ends.iter().zip(committed) {
-            match committed {
-                Ok(ended) => missed.extend(self.ended(&end.rows, ended)),
-                Err(error) => {
-                    let error = ServiceError::from(error);
-                    self.unfollowed.extend(end.rows.iter().map(|&(followee, _)| (followee, Err(error.clone()))));
-                }
-            }
-        }
-        for followee in missed {
-            self.unfollow_one(followee, deadline).await;
-        }
-        Ok(())
-    }
-
-    /// Notes what a script ended, and gives whom it did not find where it was told to look.
-    fn ended(&mut self, rows: &[(UserId, Option<Micros>)], ended: UnfollowedMany) -> Vec<UserId> {
-        if let Some(version) = ended.version {
-            self.inner.seen.raise(self.partition, version);
-            self.versions.push(version);
-        }
-        let mut missed = Vec::new();
-        for (&(followee, _), outcome) in rows.iter().zip(ended.outcomes) {
-            match outcome {
-                EndOutcome::Ended { removed, version } => self.end(followee, removed, version, ended.has_inbox),
-                EndOutcome::Missed => missed.push(followee),
-            }
-        }
-        missed
-    }
-
-    /// Somebody followed anew between the look and the end: the edge is searched for.
-    async fn unfollow_one(&mut self, followee: UserId, deadline: Deadline) {
-        let Ok(edge) = Edge::new(self.follower, followee) else { return };
-        let commit = Unfollow { edge, seen: self.seen() };
-        match self.inner.store.run(&commit, Traffic::Interactive, deadline).await {
-            Ok(ended) => {
-                self.inner.seen.raise(self.partition, ended.version);
-                self.versions.push(ended.version);
-                self.end(followee, ended.removed, ended.version, ended.has_inbox);
-            }
-            Err(error) => drop(self.unfollowed.insert(followee, Err(error.into()))),
-        }
-    }
-
-    fn end(&mut self, followee: UserId, removed: Option<Micros>, version: Version, has_inbox: bool) {
-        self.change(followee, FollowerChange::Absent { removed, version });
-        self.unfollowed.insert(followee, Ok(UnfollowedRow { removed: removed.is_some() }));
-        if removed.is_some() && has_inbox {
-            self.inner.purger.purge(self.follower, followee);
-        }
-        if removed.is_none()
-            && let Ok(edge) = Edge::new(self.follower, followee)
-        {
-            count_noop("unfollow", edge);
-        }
+        let times = follow_times(&self.inner.store, &probe, Traffic::Interactive, deadline).await?;
+        Ok(times.into_iter().flatten().collect())
     }
 
     /// The second half, and the answer. `again` makes the outcome of a repeated row of that of the first.
-    async fn finish<T: Copy>(
-        self,
-        followees: &[UserId],
-        mut outcomes: HashMap<UserId, Result<T, ServiceError>>,
-        again: impl Fn(T) -> T,
-        deadline: Deadline,
-    ) -> Result<Batch<T>, ServiceError> {
-        let Self { inner, follower, partition, changes, versions, .. } = self;
+    async fn finish(self, followees: &[UserId], again: impl Fn(T) -> T, deadline: Deadline) -> Batch<T> {
+        let Self { inner, follower, partition, mut outcomes, changes, versions } = self;
         let applied = if changes.is_empty() { Ok(Vec::new()) } else { inner.apply_all(changes, deadline).await };
         let is_applied = applied.is_ok();
         for refused in applied.into_iter().flatten() {
@@ -331,6 +146,164 @@ impl<'a> Work<'a> {
         };
         let rows = followees.iter().map(row).collect();
         let consistency_token = inner.write_token(partition, inner.seen.get(partition), is_applied);
-        Ok(Batch { rows, consistency_token, followers_pending: !is_applied })
+        Batch { rows, consistency_token, followers_pending: !is_applied }
+    }
+}
+
+impl Work<'_, FollowedRow> {
+    /// Commits follows, one script after the other, so that the first are within the limit. Gives those whose edge was there and was
+    /// gone when it was looked for.
+    async fn follow(&mut self, open: Vec<Edge>, source: &str, deadline: Deadline) -> Result<Vec<Edge>, ServiceError> {
+        let mut in_segments = Vec::new();
+        for (number, edges) in open.chunks(MOST_ROWS).enumerate() {
+            if let Err(error) = self.commit_follows(edges, source, &mut in_segments, deadline).await {
+                if self.outcomes.is_empty() && in_segments.is_empty() {
+                    return Err(error);
+                }
+                self.fail(open[number * MOST_ROWS..].iter().copied(), &error);
+                break;
+            }
+        }
+        Ok(self.find_times(in_segments, deadline).await)
+    }
+
+    async fn commit_follows(
+        &mut self,
+        edges: &[Edge],
+        source: &str,
+        in_segments: &mut Vec<Edge>,
+        deadline: Deadline,
+    ) -> Result<(), ServiceError> {
+        let max = self.inner.settings.max_following;
+        let rows = edges.iter().map(|edge| FollowRow { followee: edge.followee(), followed_at: None }).collect();
+        let follow = Follow {
+            partition: self.partition,
+            followers: vec![FollowerRows { follower: self.follower, rows }],
+            source: source.to_owned(),
+            max_following: max,
+            seen: self.seen(),
+        };
+        let committed = self.inner.store.run(&follow, Traffic::Interactive, deadline).await?;
+        self.inner.seen.raise(self.partition, committed.version);
+        let mut is_any_new = false;
+        for (&edge, outcome) in edges.iter().zip(committed.outcomes) {
+            let row = match outcome {
+                RowOutcome::Created { followed_at, version } => {
+                    is_any_new = true;
+                    self.changes.push((edge, FollowerChange::Present { followed_at, version }));
+                    Ok(FollowedRow { created: true, followed_at })
+                }
+                RowOutcome::Existing { followed_at: Some(followed_at) } => {
+                    self.exists(edge, followed_at, committed.version);
+                    continue;
+                }
+                RowOutcome::Existing { followed_at: None } => {
+                    in_segments.push(edge);
+                    continue;
+                }
+                RowOutcome::OverLimit => Err(ServiceError::FollowLimit { max }),
+                RowOutcome::Unavailable => Err(ServiceError::UserUnavailable),
+                RowOutcome::Superseded => Err(ServiceError::Internal("a follow from now is superseded".to_owned())),
+            };
+            self.outcomes.insert(edge.followee(), row);
+        }
+        if is_any_new {
+            self.versions.push(committed.version);
+        }
+        Ok(())
+    }
+
+    /// An edge that was there is applied again, which heals a half edge.
+    fn exists(&mut self, edge: Edge, followed_at: Micros, version: Version) {
+        self.changes.push((edge, FollowerChange::Present { followed_at, version }));
+        self.outcomes.insert(edge.followee(), Ok(FollowedRow { created: false, followed_at }));
+        count_noop("follow", edge);
+    }
+
+    /// Gives those that are gone.
+    async fn find_times(&mut self, edges: Vec<Edge>, deadline: Deadline) -> Vec<Edge> {
+        if edges.is_empty() {
+            return edges;
+        }
+        let times = match self.times(&edges, deadline).await {
+            Ok(times) => times,
+            Err(error) => {
+                self.fail(edges, &error.into());
+                return Vec::new();
+            }
+        };
+        let version = self.seen();
+        let mut gone = Vec::new();
+        for (edge, time) in edges.into_iter().zip(times) {
+            match time {
+                Some(followed_at) => self.exists(edge, followed_at, version),
+                None => gone.push(edge),
+            }
+        }
+        gone
+    }
+}
+
+impl Work<'_, UnfollowedRow> {
+    /// Commits ends of follows, all scripts at once: each may end first.
+    async fn unfollow(&mut self, open: Vec<Edge>, deadline: Deadline) -> Result<(), ServiceError> {
+        let times = self.times(&open, deadline).await?;
+        let rows: Vec<_> = open.iter().map(|edge| edge.followee()).zip(times).collect();
+        let (follower, seen) = (self.follower, self.seen());
+        let ends = rows.chunks(MOST_ROWS).map(|rows| UnfollowMany { follower, rows: rows.to_vec(), seen });
+        let ends: Vec<_> = ends.collect();
+        let committed = self.inner.store.run_all(&ends, Traffic::Interactive, deadline).await;
+        let is_any_written = committed.iter().any(Result::is_ok);
+        let mut missed = Vec::new();
+        for (edges, committed) in open.chunks(MOST_ROWS).zip(committed) {
+            match committed {
+                Ok(ended) => missed.extend(self.ended(edges, ended)),
+                Err(error) if !is_any_written => return Err(error.into()),
+                Err(error) => self.fail(edges.iter().copied(), &error.into()),
+            }
+        }
+        for edge in missed {
+            self.unfollow_one(edge, deadline).await;
+        }
+        Ok(())
+    }
+
+    /// Notes what a script ended, and gives what it did not find where it was told to look.
+    fn ended(&mut self, edges: &[Edge], ended: UnfollowedMany) -> Vec<Edge> {
+        if let Some(version) = ended.version {
+            self.inner.seen.raise(self.partition, version);
+            self.versions.push(version);
+        }
+        let mut missed = Vec::new();
+        for (&edge, outcome) in edges.iter().zip(ended.outcomes) {
+            match outcome {
+                EndOutcome::Ended { removed, version } => self.end(edge, removed, version, ended.has_inbox),
+                EndOutcome::Missed => missed.push(edge),
+            }
+        }
+        missed
+    }
+
+    /// Somebody followed anew between the look and the end: the edge is searched for.
+    async fn unfollow_one(&mut self, edge: Edge, deadline: Deadline) {
+        let commit = Unfollow { edge, seen: self.seen() };
+        match self.inner.store.run(&commit, Traffic::Interactive, deadline).await {
+            Ok(ended) => {
+                self.inner.seen.raise(self.partition, ended.version);
+                self.versions.push(ended.version);
+                self.end(edge, ended.removed, ended.version, ended.has_inbox);
+            }
+            Err(error) => self.fail([edge], &error.into()),
+        }
+    }
+
+    fn end(&mut self, edge: Edge, removed: Option<Micros>, version: Version, has_inbox: bool) {
+        self.changes.push((edge, FollowerChange::Absent { removed, version }));
+        self.outcomes.insert(edge.followee(), Ok(UnfollowedRow { removed: removed.is_some() }));
+        if removed.is_none() {
+            count_noop("unfollow", edge);
+        } else if has_inbox {
+            self.inner.purger.purge(edge.follower(), edge.followee());
+        }
     }
 }

@@ -15,7 +15,8 @@ use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
 use store::{
     Store, StoreError, Traffic,
     ops::{
-        ClaimOperation, CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, Purge, Timeline, WithdrawnRow,
+        ClaimOperation, CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, Timeline,
+        WithdrawnRow,
     },
 };
 use tasks::Tasks;
@@ -43,9 +44,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 const MOST_REST: Duration = Duration::from_millis(250);
 /// How long to wait after an error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Edges, or posts, of one script on the user's own lists.
-const MOST_ROWS: usize = 64;
-
 /// What is counted as removed.
 const EDGE: &str = "edge";
 const POST: &str = "post";

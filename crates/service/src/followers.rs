@@ -6,13 +6,10 @@ use keyspace::{Shard, by_partition};
 use model::{Deadline, Edge, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, ApplyToShard, FollowerChange, Recount, Refused, Routed},
+    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed},
 };
 
 use crate::{outlines::Outlines, settle::settle, spread::Spreader, versions::SeenVersions, withdraw::withdraw};
-
-/// Most changes of one script.
-const MOST_CHANGES: usize = 64;
 
 /// Makes lists of followers follow committed changes. Clones share the same work.
 #[derive(Clone)]
@@ -69,7 +66,7 @@ impl Followers {
         } else {
             let keys = self.store.keys();
             let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
-            let batches = by_partition(keys.partitions(), changes, MOST_CHANGES, home);
+            let batches = by_partition(keys.partitions(), changes, MOST_ROWS, home);
             let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
@@ -107,7 +104,7 @@ impl Followers {
                 unknown.push((user, shard));
                 Arc::default()
             });
-            for changes in changes.chunks(MOST_CHANGES) {
+            for changes in changes.chunks(MOST_ROWS) {
                 applies.push(ApplyToShard { shard, changes: changes.to_vec(), segments: segments.clone() });
                 of_applies.push((user, shard));
             }

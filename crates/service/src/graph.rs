@@ -1,18 +1,18 @@
 use std::{sync::Arc, time::Duration};
 
 use keyspace::Partition;
-use model::{Deadline, TokenKey, Version, WriteName};
+use model::{Deadline, Entry, TokenKey, TokenKind, Version, WriteName};
 use store::{Store, StoreError, Traffic, ops::OpenFormat};
 use tasks::Tasks;
 use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits, purge::Purger,
-    relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
+    ServiceError, convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
+    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
 };
 
-/// Most searches of common follows side by side. More would share the time so thinly that each uses its time budget up.
+/// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
 const SEARCHES: usize = 16;
 /// The format of the data that this version writes.
 const FORMAT: u32 = 2;
@@ -194,6 +194,24 @@ impl Graph {
 }
 
 impl Inner {
+    /// After which entry a page begins; `None` for the first page, which has no token.
+    pub(crate) fn open_page(
+        &self,
+        kind: TokenKind,
+        bound_to: &[i64],
+        token: &str,
+    ) -> Result<Option<Entry>, ServiceError> {
+        if token.is_empty() {
+            return Ok(None);
+        }
+        self.tokens.open_page(kind, bound_to, token).map(Some).map_err(|_| ServiceError::InvalidPageToken)
+    }
+
+    /// The token of the page after an entry; empty if there is none.
+    pub(crate) fn seal_page(&self, kind: TokenKind, bound_to: &[i64], last: Option<Entry>) -> String {
+        last.map_or_else(String::new, |last| self.tokens.seal_page(kind, bound_to, last))
+    }
+
     /// A token that names a write whose second half may be pending.
     pub(crate) fn consistency_token(&self, partition: Partition, version: Version) -> String {
         self.write_token(partition, version, false)

@@ -5,13 +5,11 @@ use keyspace::{Batch, Partition, PartitionCount};
 use model::{Deadline, Edge, Micros, Version, limits::MAX_IMPORT_ERRORS};
 use store::{
     Traffic,
-    ops::{Follow, FollowRow, FollowerChange, FollowerRows, Refusal, RowOutcome},
+    ops::{Follow, FollowRow, FollowerChange, FollowerRows, MOST_ROWS, Refusal, RowOutcome},
 };
 
 use crate::{Graph, ServiceError, running::Piece, settle::settle};
 
-/// Rows of one script.
-const MOST_ROWS: usize = 64;
 /// Full scripts that are written together: many, so that the scripts of the second half, whose rows are mixed anew, get
 /// many rows as well.
 const CHUNK: usize = 512;

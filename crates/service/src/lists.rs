@@ -48,20 +48,11 @@ impl Graph {
             List::Following => TokenKind::ListFollowing,
             List::Followers => TokenKind::ListFollowers,
         };
-        let order = match query.order {
-            Order::NewestFirst => 1,
-            Order::OldestFirst => 2,
-        };
-        let [from, until] = [query.window.from, query.window.until].map(|time| time.get().cast_signed());
-        let bound_to = [query.user.get(), order, from, until];
-        let tokens = &self.inner.tokens;
-        let after = match query.page_token.as_str() {
-            "" => None,
-            token => Some(tokens.open_page(kind, &bound_to, token).map_err(|_| ServiceError::InvalidPageToken)?),
-        };
         let walk = Walk { list: query.list, user: query.user, order: query.order, window: query.window };
+        let bound_to = walk.parameters();
+        let after = self.inner.open_page(kind, &bound_to, &query.page_token)?;
         let slice = walk.slice(&self.inner.store, after, query.page_size, deadline).await?;
-        let next_page_token = slice.next.map_or_else(String::new, |last| tokens.seal_page(kind, &bound_to, last));
+        let next_page_token = self.inner.seal_page(kind, &bound_to, slice.next);
         Ok(ListPage { entries: slice.entries, next_page_token })
     }
 }
@@ -84,6 +75,16 @@ pub(crate) struct Slice {
 }
 
 impl Walk {
+    /// What the tokens of its pages are bound to, besides the call.
+    pub(crate) fn parameters(&self) -> [i64; 4] {
+        let order = match self.order {
+            Order::NewestFirst => 1,
+            Order::OldestFirst => 2,
+        };
+        let [from, until] = [self.window.from, self.window.until].map(|time| time.get().cast_signed());
+        [self.user.get(), order, from, until]
+    }
+
     /// The next entries after `after`, at most `limit` (1 to 999) of them. What is there all along is met exactly once,
     /// whatever comes and goes meanwhile, `after` itself included.
     pub(crate) async fn slice(

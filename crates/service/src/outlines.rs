@@ -54,9 +54,11 @@ impl Outlines {
             if known.len() >= MOST_SHARDS {
                 known.retain(|_, known| known.since.elapsed() < KEPT);
             }
-            if known.len() < MOST_SHARDS {
-                known.insert(shard, Known { since: Instant::now(), segments: segments.into() });
+            if known.len() >= MOST_SHARDS {
+                // Rather forget all than learn the same ones with every change.
+                known.clear();
             }
+            known.insert(shard, Known { since: Instant::now(), segments: segments.into() });
         }
     }
 

@@ -95,17 +95,9 @@ impl Graph {
     /// it; or reads the list of followers as well, where that costs less.
     pub async fn mutuals(&self, query: MutualsQuery, deadline: Deadline) -> Result<MutualsPage, ServiceError> {
         let MutualsQuery { user, order, window, page_size, page_token } = query;
-        let direction = match order {
-            Order::NewestFirst => 1,
-            Order::OldestFirst => 2,
-        };
-        let [from, until] = [window.from, window.until].map(|time| time.get().cast_signed());
-        let bound_to = [user.get(), direction, from, until];
-        let (tokens, store, kind) = (&self.inner.tokens, &self.inner.store, TokenKind::ListMutuals);
-        let after = match page_token.as_str() {
-            "" => None,
-            token => Some(tokens.open_page(kind, &bound_to, token).map_err(|_| ServiceError::InvalidPageToken)?),
-        };
+        let walk = Walk { list: List::Following, user, order, window };
+        let (store, kind, bound_to) = (&self.inner.store, TokenKind::ListMutuals, walk.parameters());
+        let after = self.inner.open_page(kind, &bound_to, &page_token)?;
         let counts = store.run(&Count(user), Traffic::Interactive, deadline).await?;
         let at_once = (2 * page_size).clamp(ASKED_AT_ONCE.0, ASKED_AT_ONCE.1);
         let asked = counts.following.min(at_once as u64);
@@ -117,11 +109,10 @@ impl Graph {
         } else {
             Back::Ask(at_once)
         };
-        let walk = Walk { list: List::Following, user, order, window };
         let reading = Reading { store, walk, back, page_size, deadline };
         let (rows, next) = reading.page(after).await?;
         let users = reading.with_times(rows).await?;
-        let next_page_token = next.map_or_else(String::new, |last| tokens.seal_page(kind, &bound_to, last));
+        let next_page_token = self.inner.seal_page(kind, &bound_to, next);
         Ok(MutualsPage { users, next_page_token })
     }
 }

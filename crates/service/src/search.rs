@@ -86,11 +86,8 @@ impl Graph {
     pub(crate) async fn search(&self, search: Search, deadline: Deadline) -> Result<Found, ServiceError> {
         let [one, other] = search.sides;
         let bound_to = [one.user.get(), other.user.get(), search.order as i64 + 1];
-        let (tokens, store) = (&self.inner.tokens, &self.inner.store);
-        let after = match search.page_token.as_str() {
-            "" => None,
-            token => Some(tokens.open_page(search.kind, &bound_to, token).map_err(|_| ServiceError::InvalidPageToken)?),
-        };
+        let store = &self.inner.store;
+        let after = self.inner.open_page(search.kind, &bound_to, &search.page_token)?;
         let _turn = self.turn_to_search(search.time_budget, deadline).await?;
         let budget = Deadline::after(search.time_budget);
         let lengths = lengths(store, search.sides, deadline).await?;
@@ -111,7 +108,7 @@ impl Graph {
             users: users.collect(),
             total: found.len() as u64,
             complete,
-            next_page_token: last.map_or_else(String::new, |last| tokens.seal_page(search.kind, &bound_to, last)),
+            next_page_token: self.inner.seal_page(search.kind, &bound_to, last),
         })
     }
 }

@@ -4,13 +4,10 @@ use keyspace::{Partition, by_partition};
 use model::{Deadline, Edge, Micros, Version};
 use store::{
     Store, StoreError, Traffic,
-    ops::{FollowerChange, Withdraw, WithdrawnRow},
+    ops::{FollowerChange, MOST_ROWS, Withdraw, WithdrawnRow},
 };
 
 use crate::versions::SeenVersions;
-
-/// Rows of one script.
-const MOST_ROWS: usize = 64;
 
 /// Withdrawals whose first half is written.
 #[derive(Debug, Default)]

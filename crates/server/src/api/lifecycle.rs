@@ -1,4 +1,6 @@
-use service::{Graph, OperationName, UserDeletion};
+//! The end of users, and how far it is.
+
+use service::{Graph, OperationName, ServiceError, UserDeletion};
 use socialgraph::v1::{
     DeleteUserRequest, DeleteUserResponse, GetOperationRequest, GetOperationResponse, Operation, OperationKind,
     OperationState, get_operation_request::Target,
@@ -6,6 +8,7 @@ use socialgraph::v1::{
 use tonic::{Request, Response, Status};
 
 use super::{convert::timestamp, deadline, fields::Fields, status::status};
+use crate::errors::invalid_fields;
 
 pub(super) async fn delete_user(
     graph: &Graph,
@@ -25,21 +28,18 @@ pub(super) async fn get_operation(
     request: Request<GetOperationRequest>,
 ) -> Result<Response<GetOperationResponse>, Status> {
     let deadline = deadline(&request);
-    let mut fields = Fields::default();
     let deletion = match request.into_inner().target {
         Some(Target::UserId(user_id)) => {
+            let mut fields = Fields::default();
             let user = fields.user("user_id", user_id);
             fields.finish()?;
             graph.deletion_of(user, deadline).await
         }
         Some(Target::OperationId(id)) => match OperationName::parse(&id) {
             Some(name) => graph.operation(name, deadline).await,
-            None => Err(service::ServiceError::OperationNotFound),
+            None => Err(ServiceError::OperationNotFound),
         },
-        None => {
-            fields.refuse("target", "must be set");
-            return Err(fields.finish().err().unwrap_or_else(|| Status::internal("internal error")));
-        }
+        None => return Err(invalid_fields(vec![("target".to_owned(), "must be set".to_owned())])),
     };
     let deletion = deletion.map_err(status)?;
     Ok(Response::new(GetOperationResponse { operation: Some(operation(deletion)) }))

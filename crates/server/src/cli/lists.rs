@@ -81,15 +81,8 @@ pub struct List {
     /// Whose list
     #[arg(allow_negative_numbers = true)]
     user: i64,
-    /// Order of the list, by time of following
-    #[arg(long)]
-    order: Option<ListOrder>,
-    /// Only follows of this time or later: RFC 3339, or Unix time of 10 (s), 13 (ms) or 16 (µs) digits
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    from: Option<Timestamp>,
-    /// Only follows before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    before: Option<Timestamp>,
+    #[command(flatten)]
+    span: Span,
     #[command(flatten)]
     freshness: Freshness,
     #[command(flatten)]
@@ -98,9 +91,41 @@ pub struct List {
     pub(super) call: CallOptions,
 }
 
+/// Which part of a list of follows, and which end first.
+#[derive(Debug, Args)]
+pub(super) struct Span {
+    /// Order of the list, by when USER followed, or was followed
+    #[arg(long)]
+    order: Option<ListOrder>,
+    /// Only follows of this time or later: RFC 3339, or Unix time of 10 (s), 13 (ms) or 16 (µs) digits
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    pub(super) from: Option<Timestamp>,
+    /// Only follows before this time
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    pub(super) before: Option<Timestamp>,
+}
+
+impl Span {
+    pub(super) fn order(&self) -> i32 {
+        self.order.map(v1::ListOrder::from).unwrap_or_default().into()
+    }
+}
+
+/// How to search.
+#[derive(Debug, Args)]
+pub(super) struct SearchOptions {
+    /// How long the server may search for each page, such as 100ms
+    #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
+    pub(super) time_budget: Option<prost_types::Duration>,
+    #[command(flatten)]
+    pub(super) freshness: Freshness,
+    #[command(flatten)]
+    pub(super) paging: Paging,
+}
+
 /// The order of a list of follows.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum ListOrder {
+enum ListOrder {
     /// The last follow first
     NewestFirst,
     /// The first follow first
@@ -122,9 +147,9 @@ impl List {
         let fetch = async |page_token| {
             let request = ListFollowingRequest {
                 user_id: self.user,
-                order: self.order(),
-                followed_from: self.from,
-                followed_before: self.before,
+                order: self.span.order(),
+                followed_from: self.span.from,
+                followed_before: self.span.before,
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
@@ -139,9 +164,9 @@ impl List {
         let fetch = async |page_token| {
             let request = ListFollowersRequest {
                 user_id: self.user,
-                order: self.order(),
-                followed_from: self.from,
-                followed_before: self.before,
+                order: self.span.order(),
+                followed_from: self.span.from,
+                followed_before: self.span.before,
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
@@ -149,10 +174,6 @@ impl List {
             client.clone().list_followers(self.call.request(request)).await
         };
         self.paging.print(printer, "socialgraph.v1.ListFollowersResponse", fetch).await
-    }
-
-    fn order(&self) -> i32 {
-        self.order.map(v1::ListOrder::from).unwrap_or_default().into()
     }
 }
 
@@ -168,13 +189,8 @@ pub struct CommonFollows {
     /// Order of the list
     #[arg(long)]
     order: Option<CommonOrder>,
-    /// How long the server may search for each page, such as 100ms
-    #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
-    time_budget: Option<prost_types::Duration>,
     #[command(flatten)]
-    freshness: Freshness,
-    #[command(flatten)]
-    paging: Paging,
+    search: SearchOptions,
     #[command(flatten)]
     pub(super) call: CallOptions,
 }
@@ -200,18 +216,19 @@ impl From<CommonOrder> for v1::CommonFollowsOrder {
 impl CommonFollows {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
         let client = self.call.graph().await?;
+        let SearchOptions { time_budget, freshness, paging } = &self.search;
         let fetch = async |page_token| {
             let request = CommonFollowsRequest {
                 user_id: self.user,
                 other_id: self.other,
                 order: self.order.map(v1::CommonFollowsOrder::from).unwrap_or_default().into(),
-                page_size: self.paging.page_size(),
+                page_size: paging.page_size(),
                 page_token,
-                time_budget: self.time_budget,
-                consistency: self.freshness.consistency(),
+                time_budget: *time_budget,
+                consistency: freshness.consistency(),
             };
             client.clone().common_follows(self.call.request(request)).await
         };
-        self.paging.print(printer, "socialgraph.v1.CommonFollowsResponse", fetch).await
+        paging.print(printer, "socialgraph.v1.CommonFollowsResponse", fetch).await
     }
 }

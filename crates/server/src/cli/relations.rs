@@ -1,17 +1,13 @@
 //! The commands about several users' lists.
 
 use clap::Args;
-use prost_types::{Duration, Timestamp};
-use socialgraph::v1::{
-    self, CommonFollowersRequest, GetRelationshipsRequest, KnownFollowersRequest, ListMutualsRequest,
-};
+use socialgraph::v1::{CommonFollowersRequest, GetRelationshipsRequest, KnownFollowersRequest, ListMutualsRequest};
 
 use super::{
     CallOptions, Error,
     freshness::Freshness,
-    lists::{ListOrder, Paging},
+    lists::{Paging, SearchOptions, Span},
     print::Printer,
-    time,
 };
 
 /// `relationships`.
@@ -47,15 +43,8 @@ pub struct Mutuals {
     /// Whose mutual follows
     #[arg(allow_negative_numbers = true)]
     user: i64,
-    /// Order of the list, by when USER followed
-    #[arg(long)]
-    order: Option<ListOrder>,
-    /// Only whom USER followed at this time or later: RFC 3339, or Unix time of 10 (s), 13 (ms) or 16 (µs) digits
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    from: Option<Timestamp>,
-    /// Only whom USER followed before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    before: Option<Timestamp>,
+    #[command(flatten)]
+    span: Span,
     #[command(flatten)]
     freshness: Freshness,
     #[command(flatten)]
@@ -70,9 +59,9 @@ impl Mutuals {
         let fetch = async |page_token| {
             let request = ListMutualsRequest {
                 user_id: self.user,
-                order: self.order.map(v1::ListOrder::from).unwrap_or_default().into(),
-                followed_from: self.from,
-                followed_before: self.before,
+                order: self.span.order(),
+                followed_from: self.span.from,
+                followed_before: self.span.before,
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
@@ -81,18 +70,6 @@ impl Mutuals {
         };
         self.paging.print(printer, "socialgraph.v1.ListMutualsResponse", fetch).await
     }
-}
-
-/// Options of searches in lists of followers.
-#[derive(Debug, Args)]
-struct SearchOptions {
-    /// How long the server may search for each page, such as 100ms
-    #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
-    time_budget: Option<Duration>,
-    #[command(flatten)]
-    freshness: Freshness,
-    #[command(flatten)]
-    paging: Paging,
 }
 
 /// `known-followers`.

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use socialgraph::v1::*;
 
 use crate::{
+    answers::{ENTRIES, FAILING},
     run, run_words,
-    server::{Call, ENTRIES, FAILING, Fake},
+    server::{Call, Fake},
 };
 
 #[tokio::test]

@@ -9,8 +9,10 @@ use socialgraph::v1::ImportEdgesRequest;
 use tempfile::NamedTempFile;
 
 use crate::{
-    Outcome, run_words,
-    server::{BREAKING, Fake, time},
+    Outcome,
+    answers::time,
+    run_words,
+    server::{BREAKING, Fake},
 };
 
 fn file(bytes: &[u8]) -> NamedTempFile {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod answers;
 mod batches;
 mod calls;
 mod feed;

@@ -3,8 +3,9 @@ use serde_json::json;
 use socialgraph::v1::{consistency::Requirement, *};
 
 use crate::{
+    answers::ENTRIES,
     run,
-    server::{Call, ENTRIES, Fake},
+    server::{Call, Fake},
 };
 
 fn fresh(token: &str) -> Option<Consistency> {

@@ -3,13 +3,11 @@
 use std::{
     future,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
-use prost_types::Timestamp;
 use socialgraph::{
     admin::v1::{
-        InspectUserRequest, InspectUserResponse, RedisKey,
+        InspectUserRequest, InspectUserResponse,
         admin_server::{Admin, AdminServer},
     },
     v1::{
@@ -20,17 +18,14 @@ use socialgraph::{
 use tasks::Tasks;
 use tokio::net::TcpListener;
 use tokio_stream::{StreamExt, wrappers::TcpListenerStream};
-use tonic::{Code, Request, Response, Status, Streaming};
-use tonic_types::{ErrorDetails, StatusExt};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::answers::{ENTRIES, inspected, item, listed, operation, page, refuse, time, unavailable};
 
 /// Follows of this user are refused for load.
 pub(crate) const OVERLOADED: i64 = 13;
-/// The second page of this user's lists fails.
-pub(crate) const FAILING: i64 = 14;
 /// Nothing about this user is ever answered.
 pub(crate) const SILENT: i64 = 15;
-/// Entries of every list.
-pub(crate) const ENTRIES: i64 = 1_201;
 /// A row of this follower breaks an import.
 pub(crate) const BREAKING: i64 = 1_000_000_016;
 
@@ -98,73 +93,6 @@ impl Fake {
     fn record<T: Clone>(&self, request: &Request<T>, call: impl FnOnce(T) -> Call) {
         let timeout = request.metadata().get("grpc-timeout").map(|value| value.to_str().unwrap().to_owned());
         self.calls.lock().unwrap().push((call(request.get_ref().clone()), timeout.unwrap_or_default()));
-    }
-}
-
-/// A time that is told apart by its microseconds.
-pub(crate) fn time(micros: i64) -> Option<Timestamp> {
-    Some(Timestamp { seconds: 1_700_000_000, nanos: i32::try_from(micros * 1_000).unwrap() })
-}
-
-fn refuse(field: &str) -> Status {
-    let mut details = ErrorDetails::new();
-    details.set_error_info("INVALID_FIELD", socialgraph::ERROR_DOMAIN, []);
-    details.add_bad_request_violation(field, "must be greater than 0");
-    Status::with_error_details(Code::InvalidArgument, format!("{field} is bad"), details)
-}
-
-fn unavailable() -> Status {
-    let mut details = ErrorDetails::new();
-    details.set_error_info("STORE_UNAVAILABLE", socialgraph::ERROR_DOMAIN, []);
-    details.set_retry_info(Some(Duration::from_millis(1_500)));
-    Status::with_error_details(Code::Unavailable, "the store is away", details)
-}
-
-/// The entries of a page and the token of the next; a token is the number of entries before it.
-fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), Status> {
-    let start: i64 = if token.is_empty() { 0 } else { token.parse().unwrap() };
-    if user == FAILING && start > 0 {
-        return Err(unavailable());
-    }
-    let size = if page_size == 0 { 50 } else { i64::from(page_size) };
-    let end = (start + size).min(ENTRIES);
-    Ok(((start + 1..=end).collect(), if end < ENTRIES { end.to_string() } else { String::new() }))
-}
-
-fn listed((ids, token): (Vec<i64>, String)) -> (Vec<ListedUser>, String) {
-    (ids.into_iter().map(|user_id| ListedUser { user_id, followed_at: time(user_id) }).collect(), token)
-}
-
-/// An item of a feed, in full if asked for. The post of a multiple of 3 is no text, and the last one is long.
-fn item(id: i64, full: bool) -> FeedItem {
-    let content = match id {
-        ENTRIES => "é".repeat(1_000).into_bytes(),
-        id if id % 3 == 0 => vec![0xff; 3],
-        id => format!("post\n{id}").into_bytes(),
-    };
-    let attributes = [("lang", "en"), ("kind", "note\x1b")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let post = Post {
-        post_id: id,
-        author_id: id + 1,
-        content: content.into(),
-        attributes: attributes.into(),
-        published_at: time(id),
-    };
-    FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
-}
-
-fn operation(user_id: i64, state: OperationState) -> Operation {
-    Operation {
-        operation_id: format!("delete-user/{user_id}/1"),
-        kind: OperationKind::DeleteUser.into(),
-        state: state.into(),
-        user_id,
-        begun_at: time(7),
-        done_at: time(8).filter(|_| state == OperationState::Done),
-        edges_removed: 3,
-        edges_total: 5,
-        posts_removed: 0,
-        posts_total: 0,
     }
 }
 
@@ -458,23 +386,6 @@ impl Admin for Fake {
         request: Request<InspectUserRequest>,
     ) -> Result<Response<InspectUserResponse>, Status> {
         self.record(&request, Call::Keys);
-        let following = RedisKey {
-            key: "{p7}:following:1".to_owned(),
-            exists: true,
-            encoding: "listpack".to_owned(),
-            bytes: 1_024,
-            entries: Some(12),
-            ..RedisKey::default()
-        };
-        let log = RedisKey { key: "{p7}:log".to_owned(), shared: true, ..RedisKey::default() };
-        Ok(Response::new(InspectUserResponse {
-            partition: 7,
-            hash_tag: "p7".to_owned(),
-            slot: 1_234,
-            node: "127.0.0.1:7000".to_owned(),
-            compact_sorted_set_entries: Some(60),
-            compact_number_set_entries: None,
-            keys: vec![following, log],
-        }))
+        Ok(Response::new(inspected()))
     }
 }

@@ -43,6 +43,9 @@ pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 
 use crate::{StoreError, call::Call};
 
+/// Most rows of one script that writes.
+pub const MOST_ROWS: usize = 64;
+
 /// One script or command on the keys of one slot.
 pub trait Operation: Send + Sync {
     /// What it gives.

@@ -1,0 +1,81 @@
+use super::*;
+
+#[test]
+fn golden_keys() {
+    let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
+    let user = UserId::new(42).unwrap();
+    let partition = keys.partition(user);
+    let shard = Shard::parse("*88800000").unwrap();
+    let names = [
+        keys.following(user),
+        keys.list_parts(List::Following, user),
+        keys.following_ids(user),
+        keys.following(user).segment("1z141z3"),
+        keys.left(user),
+        keys.dismissed(user),
+        keys.followers(user),
+        keys.list_parts(List::Followers, user),
+        keys.gone(user),
+        keys.shards(user),
+        keys.shard(user, shard),
+        keys.shard_parts(user, shard),
+        keys.shard_gone(user, shard),
+        keys.shard_facts(user, shard),
+        keys.posts(user),
+        keys.posts_parts(user),
+        keys.post(user, PostId::new(7).unwrap()),
+        keys.request(user, "r{1}"),
+        keys.inbox(user),
+        keys.inbox_segment(user, 3),
+        keys.feed(user),
+        keys.log(partition),
+        keys.pending(partition),
+        keys.clock(partition),
+        keys.trial(partition, "5a"),
+        keys.format(),
+        keys.instances(),
+        keys.converter(),
+    ];
+    let golden = [
+        "sg:{0x1}:following:42",
+        "sg:{0x1}:following:42:parts",
+        "sg:{0x1}:following:42:ids",
+        "sg:{0x1}:following:42:1z141z3",
+        "sg:{0x1}:left:42",
+        "sg:{0x1}:dismissed:42",
+        "sg:{0x1}:followers:42",
+        "sg:{0x1}:followers:42:parts",
+        "sg:{0x1}:gone:42",
+        "sg:{0x1}:followers:42:shards",
+        "sg:{0x1}:shard:42:*88800000",
+        "sg:{0x1}:shard:42:*88800000:parts",
+        "sg:{0x1}:shard:42:*88800000:gone",
+        "sg:{0x1}:shard:42:*88800000:facts",
+        "sg:{0x1}:posts:42",
+        "sg:{0x1}:posts:42:parts",
+        "sg:{0x1}:post:42:7",
+        "sg:{0x1}:request:42:r{1}",
+        "sg:{0x1}:inbox:42",
+        "sg:{0x1}:inbox:42:3",
+        "sg:{0x1}:feed:42",
+        "sg:{0x1}:log",
+        "sg:{0x1}:pending",
+        "sg:{0x1}:clock",
+        "sg:{0x1}:trial:5a",
+        "sg:{000}:format",
+        "sg:{000}:instances",
+        "sg:{000}:converter",
+    ];
+    assert!(names[..names.len() - 3].iter().all(|key| key.slot() == keys.slot(partition)));
+    assert_eq!(names.map(|key| key.to_string()), golden);
+}
+
+#[test]
+fn names_are_checked() {
+    for name in ["", "Sg", "s{g}", "s:g", "s g", "ü", &"a".repeat(33)] {
+        assert_eq!(Keyspace::new(name, PartitionCount::DEFAULT).unwrap_err(), InvalidName(name.to_owned()));
+    }
+    for name in ["sg", "a", "tenant-7_x", &"a".repeat(32)] {
+        assert!(Keyspace::new(name, PartitionCount::DEFAULT).is_ok());
+    }
+}

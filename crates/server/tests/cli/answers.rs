@@ -1,0 +1,104 @@
+//! What the server of these tests answers.
+
+use std::time::Duration;
+
+use prost_types::Timestamp;
+use socialgraph::{
+    admin::v1::{InspectUserResponse, RedisKey},
+    v1::*,
+};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// The second page of this user's lists fails.
+pub(crate) const FAILING: i64 = 14;
+/// Entries of every list.
+pub(crate) const ENTRIES: i64 = 1_201;
+
+/// A time that is told apart by its microseconds.
+pub(crate) fn time(micros: i64) -> Option<Timestamp> {
+    Some(Timestamp { seconds: 1_700_000_000, nanos: i32::try_from(micros * 1_000).unwrap() })
+}
+
+pub(crate) fn refuse(field: &str) -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_error_info("INVALID_FIELD", socialgraph::ERROR_DOMAIN, []);
+    details.add_bad_request_violation(field, "must be greater than 0");
+    Status::with_error_details(Code::InvalidArgument, format!("{field} is bad"), details)
+}
+
+pub(crate) fn unavailable() -> Status {
+    let mut details = ErrorDetails::new();
+    details.set_error_info("STORE_UNAVAILABLE", socialgraph::ERROR_DOMAIN, []);
+    details.set_retry_info(Some(Duration::from_millis(1_500)));
+    Status::with_error_details(Code::Unavailable, "the store is away", details)
+}
+
+/// The entries of a page and the token of the next; a token is the number of entries before it.
+pub(crate) fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), Status> {
+    let start: i64 = if token.is_empty() { 0 } else { token.parse().unwrap() };
+    if user == FAILING && start > 0 {
+        return Err(unavailable());
+    }
+    let size = if page_size == 0 { 50 } else { i64::from(page_size) };
+    let end = (start + size).min(ENTRIES);
+    Ok(((start + 1..=end).collect(), if end < ENTRIES { end.to_string() } else { String::new() }))
+}
+
+pub(crate) fn listed((ids, token): (Vec<i64>, String)) -> (Vec<ListedUser>, String) {
+    (ids.into_iter().map(|user_id| ListedUser { user_id, followed_at: time(user_id) }).collect(), token)
+}
+
+/// An item of a feed, in full if asked for. The post of a multiple of 3 is no text, and the last one is long.
+pub(crate) fn item(id: i64, full: bool) -> FeedItem {
+    let content = match id {
+        ENTRIES => "é".repeat(1_000).into_bytes(),
+        id if id % 3 == 0 => vec![0xff; 3],
+        id => format!("post\n{id}").into_bytes(),
+    };
+    let attributes = [("lang", "en"), ("kind", "note\x1b")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let post = Post {
+        post_id: id,
+        author_id: id + 1,
+        content: content.into(),
+        attributes: attributes.into(),
+        published_at: time(id),
+    };
+    FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
+}
+
+pub(crate) fn operation(user_id: i64, state: OperationState) -> Operation {
+    Operation {
+        operation_id: format!("delete-user/{user_id}/1"),
+        kind: OperationKind::DeleteUser.into(),
+        state: state.into(),
+        user_id,
+        begun_at: time(7),
+        done_at: time(8).filter(|_| state == OperationState::Done),
+        edges_removed: 3,
+        edges_total: 5,
+        posts_removed: 0,
+        posts_total: 0,
+    }
+}
+
+pub(crate) fn inspected() -> InspectUserResponse {
+    let following = RedisKey {
+        key: "{p7}:following:1".to_owned(),
+        exists: true,
+        encoding: "listpack".to_owned(),
+        bytes: 1_024,
+        entries: Some(12),
+        ..RedisKey::default()
+    };
+    let log = RedisKey { key: "{p7}:log".to_owned(), shared: true, ..RedisKey::default() };
+    InspectUserResponse {
+        partition: 7,
+        hash_tag: "p7".to_owned(),
+        slot: 1_234,
+        node: "127.0.0.1:7000".to_owned(),
+        compact_sorted_set_entries: Some(60),
+        compact_number_set_entries: None,
+        keys: vec![following, log],
+    }
+}
