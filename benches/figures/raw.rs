@@ -152,11 +152,15 @@ impl Raw {
         let mut keys = vec![own.log(home), own.pending(home), own.clock(home)];
         keys.extend([own.following(follower), own.list_parts(List::Following, follower), own.following_ids(follower)]);
         keys.extend([own.left(follower), own.feed(follower)]);
+        if sign == "+" {
+            keys.push(own.state(follower));
+        }
         let committed = self.evalsha(script, keys, args).await?.into_array();
         let version = committed.into_iter().next().unwrap_or(Value::Null);
         let score = if sign == "+" { version.clone() } else { 0_i64.into() };
         let args = calls::apply_arguments(sign, follower, version, score);
-        let keys = vec![own.followers(followee), own.list_parts(List::Followers, followee), own.gone(followee)];
+        let mut keys = vec![own.followers(followee), own.list_parts(List::Followers, followee)];
+        keys.extend([own.gone(followee), own.state(followee)]);
         self.evalsha("apply", keys, args).await?;
         Ok(())
     }
