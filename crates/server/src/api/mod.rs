@@ -12,6 +12,8 @@ mod lifecycle;
 mod recommend;
 mod relations;
 mod status;
+mod topology;
+mod verify;
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ use clap::Subcommand;
 
 use self::print::Printer;
 pub use self::{
-    admin::Keys,
+    admin::{Keys, Topology, Verify},
     batches::{BatchFollow, BatchUnfollow},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Unfollow},
     error::Error,
@@ -85,6 +85,10 @@ pub enum ClientCommand {
     Operation(GetOperation),
     /// List a user's keys in Redis
     Keys(Keys),
+    /// Tell where the graph lies, who looks after it, and what is left to do
+    Topology(Topology),
+    /// Compare what is stored twice of a user's edges; exits with 1 if there is drift that is not mended
+    Verify(Verify),
 }
 
 impl ClientCommand {
@@ -112,6 +116,8 @@ impl ClientCommand {
             Self::DeleteUser(command) => command.call.target.json,
             Self::Operation(command) => command.call.target.json,
             Self::Keys(command) => command.call.target.json,
+            Self::Topology(command) => command.call.target.json,
+            Self::Verify(command) => command.call.target.json,
         }
     }
 }
@@ -171,5 +177,7 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
+        ClientCommand::Topology(command) => command.run(printer).await,
+        ClientCommand::Verify(command) => command.run(printer).await,
     }
 }
