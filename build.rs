@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "socialgraph/v1/batches.proto",
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
@@ -13,6 +13,7 @@ const FILES: [&str; 10] = [
     "socialgraph/v1/relations.proto",
     "socialgraph/v1/social_graph.proto",
     "socialgraph/admin/v1/admin.proto",
+    "socialgraph/admin/v1/verify.proto",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -118,7 +118,12 @@ pub(crate) async fn start_cluster() -> Result<LocalCluster> {
 fn configuration(redis: &[SocketAddr], settings: &[(&'static str, &str)]) -> Result<Config> {
     let redis: Vec<String> = redis.iter().map(ToString::to_string).collect();
     let redis = if redis.is_empty() { "127.0.0.1:1".to_owned() } else { redis.join(",") };
-    let own = [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0"), ("server.drain-delay", "0s")];
+    let own = [
+        ("listen", "127.0.0.1:0"),
+        ("admin-listen", "127.0.0.1:0"),
+        ("admin-grpc-listen", "127.0.0.1:0"),
+        ("server.drain-delay", "0s"),
+    ];
     let values = own.iter().chain(settings).map(|&(key, text)| (key, text.to_owned())).chain([("redis.urls", redis)]);
     Ok(config::load(Mode::Serve, &Flags { file: None, values: values.collect() }, [])?)
 }

@@ -18,6 +18,12 @@ pub const MAX_BATCH_COUNTS: usize = 200;
 pub const DEFAULT_RECOMMENDATIONS: usize = 20;
 /// Most recommendations of a call.
 pub const MAX_RECOMMENDATIONS: usize = 100;
+/// Edges that `VerifyUser` and `RepairUser` look at when the caller names no number.
+pub const DEFAULT_VERIFIED: usize = 10_000;
+/// Most edges of a call of these.
+pub const MAX_VERIFIED: usize = 50_000;
+/// Most drifts that a call of these names.
+pub const MAX_NAMED_DRIFTS: usize = 100;
 /// Time budget of `CommonFollows`, `KnownFollowers` and `CommonFollowers` when the caller names none.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_millis(100);
 /// Largest time budget of these.

@@ -34,6 +34,10 @@ pub enum TokenKind {
     KnownFollowers = 21,
     /// A page of `CommonFollowers`.
     CommonFollowers = 22,
+    /// A page of `VerifyUser` or `RepairUser`, amid whom the user follows.
+    VerifyFollowing = 40,
+    /// The same amid the user's followers.
+    VerifyFollowers = 41,
 }
 
 /// What a consistency token tells of a write.

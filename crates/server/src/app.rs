@@ -75,8 +75,8 @@ pub async fn open(
         let graph = probed.clone();
         async move { graph.probe(Deadline::after(PROBE_LIMIT)).await }
     });
-    let routes = api::routes(graph, config.limits.max_message_bytes as usize);
-    let parts = Parts { config, routes, readiness: readiness.clone(), tasks: tasks.clone(), metrics };
+    let (routes, admin_routes) = api::routes(graph, config.limits.max_message_bytes as usize);
+    let parts = Parts { config, routes, admin_routes, readiness: readiness.clone(), tasks: tasks.clone(), metrics };
     Ok((Server::bind(parts).await?, readiness))
 }
 

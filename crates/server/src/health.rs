@@ -12,19 +12,22 @@ use tonic_health::{
 
 use crate::readiness::Readiness;
 
-/// The names that are asked for: the whole server, and each service.
-pub const SERVICES: [&str; 3] = ["", "socialgraph.v1.SocialGraph", "socialgraph.admin.v1.Admin"];
-
 /// How soon a dead task shows. Other changes show at once.
 const RECHECK: Duration = Duration::from_millis(500);
 
-/// The health service, NOT_SERVING until a background task has seen that the server is ready, and what ends its watches.
-pub(crate) async fn follow(readiness: &Readiness, tasks: &Tasks) -> (Watches, HealthServer<impl Health + use<>>) {
+/// The health service of a port, NOT_SERVING until a background task has seen that the server is ready, and what ends its watches. It
+/// knows the whole server, which has no name, and the service of the port.
+pub(crate) async fn follow(
+    readiness: &Readiness,
+    tasks: &Tasks,
+    service: &'static str,
+) -> (Watches, HealthServer<impl Health + use<>>) {
     let (reporter, server) = tonic_health::server::health_reporter();
-    report(&reporter, false).await;
+    let services = ["", service];
+    report(&reporter, services, false).await;
 
     let (readiness, token) = (readiness.clone(), tasks.token().clone());
-    let watches = Watches(reporter.clone());
+    let watches = Watches { reporter: reporter.clone(), services };
     tasks.spawn("health", async move {
         let mut ticks = interval(RECHECK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -37,7 +40,7 @@ pub(crate) async fn follow(readiness: &Readiness, tasks: &Tasks) -> (Watches, He
                 }
                 let ready = readiness.is_ready();
                 if ready != reported {
-                    report(&reporter, ready).await;
+                    report(&reporter, services, ready).await;
                     reported = ready;
                 }
             }
@@ -47,26 +50,29 @@ pub(crate) async fn follow(readiness: &Readiness, tasks: &Tasks) -> (Watches, He
     (watches, server)
 }
 
-async fn report(reporter: &HealthReporter, ready: bool) {
+async fn report(reporter: &HealthReporter, services: [&str; 2], ready: bool) {
     let status = if ready { ServingStatus::Serving } else { ServingStatus::NotServing };
-    for service in SERVICES {
+    for service in services {
         reporter.set_service_status(service, status).await;
     }
 }
 
 /// The streams of `Watch`, which would otherwise keep their connections open for ever.
-pub(crate) struct Watches(HealthReporter);
+pub(crate) struct Watches {
+    reporter: HealthReporter,
+    services: [&'static str; 2],
+}
 
 impl Watches {
     /// Tells NOT_SERVING to every watch, at once.
     pub(crate) async fn not_serving(&self) {
-        report(&self.0, false).await;
+        report(&self.reporter, self.services, false).await;
     }
 
     /// Ends every watch.
     pub(crate) async fn end(&mut self) {
-        for service in SERVICES {
-            self.0.clear_service_status(service).await;
+        for service in self.services {
+            self.reporter.clear_service_status(service).await;
         }
     }
 }

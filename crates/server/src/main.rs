@@ -116,8 +116,8 @@ async fn serve(mut config: Config, redis: Redis) -> Result<(), Box<dyn Error>> {
 /// Prints the line that tells people and scripts that the server is ready, and where.
 async fn announce(readiness: Readiness, addresses: Addresses, redis: String) {
     readiness.ready().await;
-    let Addresses { grpc, admin } = addresses;
-    print(&format!("socialgraph is ready: grpc={grpc} admin=http://{admin} redis={redis}\n"));
+    let Addresses { grpc, admin, admin_grpc } = addresses;
+    print(&format!("socialgraph is ready: grpc={grpc} admin=http://{admin} admin-grpc={admin_grpc} redis={redis}\n"));
 }
 
 fn print(text: &str) -> ExitCode {

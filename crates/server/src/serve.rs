@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use futures::future::try_join_all;
 use socialgraph::FILE_DESCRIPTOR_SET;
 use tasks::Tasks;
 use tokio::{
@@ -44,12 +45,18 @@ const MAX_HEADER_BYTES: u32 = 16 * 1024;
 /// Of the connection age, in parts of it, either way: servers started together don't lose their connections together.
 const AGE_JITTER: f64 = 0.1;
 
+/// The service of the main port, and that of the port for operators.
+const GRAPH_SERVICE: &str = "socialgraph.v1.SocialGraph";
+const ADMIN_SERVICE: &str = "socialgraph.admin.v1.Admin";
+
 /// What a server is made of.
 pub struct Parts {
     /// The configuration.
     pub config: Arc<Config>,
     /// The services, with their limits on messages and their compression set.
     pub routes: Routes,
+    /// The services for operators, on a port of their own, likewise.
+    pub admin_routes: Routes,
     /// Whether to get traffic; its store is watched by the caller.
     pub readiness: Readiness,
     /// The background tasks of the server and of its services. The server ends them last.
@@ -87,6 +94,7 @@ pub struct Server {
     parts: Parts,
     grpc: TcpListener,
     admin: TcpListener,
+    admin_grpc: TcpListener,
     addresses: Addresses,
 }
 
@@ -95,12 +103,14 @@ pub struct Server {
 pub struct Addresses {
     /// gRPC.
     pub grpc: SocketAddr,
-    /// The admin port.
+    /// The admin port, which is HTTP.
     pub admin: SocketAddr,
+    /// gRPC for operators.
+    pub admin_grpc: SocketAddr,
 }
 
 impl Server {
-    /// Binds both ports.
+    /// Binds all ports.
     ///
     /// # Errors
     ///
@@ -108,8 +118,9 @@ impl Server {
     pub async fn bind(parts: Parts) -> Result<Self, ServeError> {
         let (grpc, grpc_address) = bind("listen", parts.config.listen).await?;
         let (admin, admin_address) = bind("admin-listen", parts.config.admin_listen).await?;
-        let addresses = Addresses { grpc: grpc_address, admin: admin_address };
-        Ok(Self { parts, grpc, admin, addresses })
+        let (admin_grpc, admin_grpc_address) = bind("admin-grpc-listen", parts.config.admin_grpc_listen).await?;
+        let addresses = Addresses { grpc: grpc_address, admin: admin_address, admin_grpc: admin_grpc_address };
+        Ok(Self { parts, grpc, admin, admin_grpc, addresses })
     }
 
     /// Where it listens.
@@ -124,22 +135,23 @@ impl Server {
     ///
     /// If serving ends before `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
-        let Self { parts: Parts { config, routes, readiness, tasks, metrics }, grpc, admin, addresses } = self;
+        let Self { parts, grpc, admin, admin_grpc, addresses } = self;
+        let Parts { config, routes, admin_routes, readiness, tasks, metrics } = parts;
         spawn_upkeep(&tasks, metrics.clone());
         stalls::watch(&tasks);
         spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));
-        let (mut watches, health_service) = health::follow(&readiness, &tasks).await;
-        let routes = with_reflection(routes.add_service(health_service))?.prepare();
 
         let goaway = CancellationToken::new();
-        let incoming =
-            TcpIncoming::from(grpc).with_nodelay(Some(true)).with_keepalive(Some(config.server.keepalive_interval));
-        let mut serving = Box::pin(transport_of(&config).serve_with_incoming_shutdown(
-            RpcLayer::new(&config.limits).layer(routes),
-            incoming,
-            goaway.clone().cancelled_owned(),
-        ));
-        tracing::info!(grpc = %addresses.grpc, admin = %addresses.admin, "serving");
+        let (mut watches, mut ports) = (Vec::new(), Vec::new());
+        for (listener, routes, service) in [(grpc, routes, GRAPH_SERVICE), (admin_grpc, admin_routes, ADMIN_SERVICE)] {
+            let (watch, health_service) = health::follow(&readiness, &tasks, service).await;
+            let routes = with_reflection(routes.add_service(health_service), service)?;
+            watches.push(watch);
+            ports.push(serve(&config, listener, routes, goaway.clone()));
+        }
+        let mut serving = Box::pin(try_join_all(ports));
+        let Addresses { grpc, admin, admin_grpc } = addresses;
+        tracing::info!(%grpc, %admin, %admin_grpc, "serving");
         tokio::select! {
             ended = &mut serving => return Err(ended.err().map_or(ServeError::Early, Into::into)),
             () = shutdown.cancelled() => {}
@@ -147,16 +159,20 @@ impl Server {
 
         tracing::info!("draining");
         readiness.drain();
-        watches.not_serving().await;
+        for watch in &watches {
+            watch.not_serving().await;
+        }
         tokio::select! {
             ended = &mut serving => return Err(ended.err().map_or(ServeError::Early, Into::into)),
             () = sleep(config.server.drain_delay) => {}
         }
         goaway.cancel();
-        watches.end().await;
+        for watch in &mut watches {
+            watch.end().await;
+        }
         // tonic waits for every connection, however long its peer keeps it.
         match timeout(config.server.drain_limit, &mut serving).await {
-            Ok(ended) => ended?,
+            Ok(ended) => drop(ended?),
             Err(_) => tracing::warn!("calls in progress were cut off at the drain limit"),
         }
         // With it goes what uses the store, so that its connections can be closed.
@@ -167,6 +183,19 @@ impl Server {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// Serves gRPC on one port, with a limit of its own on calls in progress, so that an overload of one does not shut out the other.
+async fn serve(
+    config: &Config,
+    listener: TcpListener,
+    routes: Routes,
+    goaway: CancellationToken,
+) -> Result<(), transport::Error> {
+    let keepalive = Some(config.server.keepalive_interval);
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true)).with_keepalive(keepalive);
+    let service = RpcLayer::new(&config.limits).layer(routes.prepare());
+    transport_of(config).serve_with_incoming_shutdown(service, incoming, goaway.cancelled_owned()).await
 }
 
 async fn bind(key: &'static str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServeError> {
@@ -202,12 +231,14 @@ fn spawn_admin(tasks: &Tasks, listener: TcpListener, router: axum::Router) {
 
 /// Both versions of reflection, since clients of before 2023 ask for v1alpha only, with what errors and health need to be
 /// printed by such clients.
-fn with_reflection(routes: Routes) -> Result<Routes, tonic_reflection::server::Error> {
+fn with_reflection(routes: Routes, service: &str) -> Result<Routes, tonic_reflection::server::Error> {
     let builder = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            .with_service_name(service)
+            .with_service_name("grpc.health.v1.Health")
     };
     Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
 }

@@ -9,7 +9,7 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
     ServiceError, convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
-    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
+    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify, versions::SeenVersions,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -28,6 +28,8 @@ pub struct Graph {
 }
 
 pub(crate) struct Inner {
+    /// The name by which other instances know this one.
+    pub(crate) instance: String,
     pub(crate) store: Store,
     pub(crate) settings: GraphSettings,
     pub(crate) tokens: TokenKey,
@@ -150,6 +152,7 @@ impl Graph {
         if !format.is_converted {
             convert::start(store.clone(), tasks);
         }
+        verify::show_metrics();
         let settler = Settler::start(store.clone(), tasks);
         let running = Running::default();
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
@@ -157,6 +160,7 @@ impl Graph {
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
         let deleter =
             Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        let instance = format!("{:016x}", rand::random::<u64>());
         let relay = Relay {
             store: store.clone(),
             settings: settings.clone(),
@@ -165,8 +169,9 @@ impl Graph {
             fan_out: fan_out.clone(),
             deleter: deleter.clone(),
         }
-        .start(tasks);
+        .start(&instance, tasks);
         let inner = Inner {
+            instance,
             relay,
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),

@@ -24,8 +24,9 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub(crate) fn new(count: PartitionCount) -> Self {
-        Self { instance: format!("{:016x}", rand::random::<u64>()), count, running: Vec::new(), partitions: Vec::new() }
+    /// That of an instance, by its name.
+    pub(crate) fn new(instance: String, count: PartitionCount) -> Self {
+        Self { instance, count, running: Vec::new(), partitions: Vec::new() }
     }
 
     /// Renews the lease, and so learns which instances are running.
@@ -59,8 +60,15 @@ impl Share {
 }
 
 fn share(instance: &str, running: &[String], count: PartitionCount) -> Vec<Partition> {
-    let holder = |partition: Partition| running.iter().max_by_key(|name| (weight(name, partition), name.as_str()));
-    count.all().filter(|&partition| holder(partition).is_some_and(|name| name == instance)).collect()
+    holders(running, count).filter(|&(_, name)| name == instance).map(|(partition, _)| partition).collect()
+}
+
+/// Which of the running instances holds each partition.
+pub(crate) fn holders(running: &[String], count: PartitionCount) -> impl Iterator<Item = (Partition, &str)> {
+    count.all().filter_map(|partition| {
+        let holder = running.iter().max_by_key(|name| (weight(name, partition), name.as_str()))?;
+        Some((partition, holder.as_str()))
+    })
 }
 
 fn weight(instance: &str, partition: Partition) -> u64 {

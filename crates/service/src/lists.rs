@@ -211,7 +211,7 @@ async fn in_slices(store: &Store, span: &Span, deadline: Deadline) -> Result<Vec
 }
 
 /// How a list, or a shard of it, lies in its keys, however many these are.
-async fn outline(
+pub(crate) async fn outline(
     store: &Store,
     list: List,
     user: UserId,

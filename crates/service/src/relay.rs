@@ -46,8 +46,9 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) fn start(self, tasks: &Tasks) -> Self {
-        let share = Share::new(self.store.keys().partitions());
+    /// Starts the work of an instance, by its name.
+    pub(crate) fn start(self, instance: &str, tasks: &Tasks) -> Self {
+        let share = Share::new(instance.to_owned(), self.store.keys().partitions());
         tasks.spawn("relay", self.clone().run(share, tasks.clone()));
         self
     }

@@ -16,7 +16,7 @@ use tracing::Instrument;
 use crate::{
     Operation, StoreError,
     call::Call,
-    config::StoreConfig,
+    config::{Mode, StoreConfig},
     error::{Reaction, reaction},
     lane::Lane,
     topology::Topology,
@@ -144,6 +144,11 @@ impl Store {
             };
             (index, answer)
         }
+    }
+
+    /// Whether Redis is a cluster, and not one server.
+    pub fn is_cluster(&self) -> bool {
+        self.inner.config.mode == Mode::Cluster
     }
 
     /// The address of the primary that serves a partition, if one does.

@@ -1,11 +1,22 @@
 use service::InspectedKey;
-use socialgraph::admin::v1::{InspectUserRequest, InspectUserResponse, RedisKey, admin_server::Admin};
+use socialgraph::admin::v1::{
+    GetTopologyRequest, GetTopologyResponse, InspectUserRequest, InspectUserResponse, RedisKey, RepairUserRequest,
+    RepairUserResponse, VerifyUserRequest, VerifyUserResponse, admin_server::Admin,
+};
 use tonic::{Request, Response, Status};
 
-use super::{Api, deadline, fields::Fields, status::status};
+use super::{Api, deadline, fields::Fields, status::status, topology, verify};
 
 #[tonic::async_trait]
 impl Admin for Api {
+    async fn get_topology(
+        &self,
+        request: Request<GetTopologyRequest>,
+    ) -> Result<Response<GetTopologyResponse>, Status> {
+        let topology = self.graph.topology(deadline(&request)).await.map_err(status)?;
+        Ok(Response::new(topology::response(topology)))
+    }
+
     async fn inspect_user(
         &self,
         request: Request<InspectUserRequest>,
@@ -24,6 +35,14 @@ impl Admin for Api {
             compact_number_set_entries: inspected.limits.numbers,
             keys: inspected.keys.into_iter().map(redis_key).collect(),
         }))
+    }
+
+    async fn verify_user(&self, request: Request<VerifyUserRequest>) -> Result<Response<VerifyUserResponse>, Status> {
+        verify::verify_user(&self.graph, request).await
+    }
+
+    async fn repair_user(&self, request: Request<RepairUserRequest>) -> Result<Response<RepairUserResponse>, Status> {
+        verify::repair_user(&self.graph, request).await
     }
 }
 

@@ -12,6 +12,8 @@ mod lifecycle;
 mod recommend;
 mod relations;
 mod status;
+mod topology;
+mod verify;
 
 use std::time::Duration;
 
@@ -20,8 +22,8 @@ use service::Graph;
 use socialgraph::{admin::v1::admin_server::AdminServer, v1::social_graph_server::SocialGraphServer};
 use tonic::{Request, codec::CompressionEncoding, service::Routes};
 
-/// The services of a graph. `max_message_bytes` bounds each request message.
-pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> Routes {
+/// The services of a graph, and those for operators. `max_message_bytes` bounds each request message.
+pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> (Routes, Routes) {
     let api = Api { graph };
     macro_rules! bounded {
         ($server:ident) => {
@@ -33,7 +35,7 @@ pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> Routes {
                 .send_compressed(CompressionEncoding::Zstd)
         };
     }
-    Routes::new(bounded!(SocialGraphServer)).add_service(bounded!(AdminServer))
+    (Routes::new(bounded!(SocialGraphServer)), Routes::new(bounded!(AdminServer)))
 }
 
 #[derive(Clone)]

@@ -1,9 +1,8 @@
 //! The commands of one call and one answer.
 
 use clap::{Args, ValueEnum};
-use socialgraph::{
-    admin::v1::InspectUserRequest,
-    v1::{self, BatchGetCountsRequest, BatchIsFollowingRequest, FollowRequest, IsFollowingRequest, UnfollowRequest},
+use socialgraph::v1::{
+    self, BatchGetCountsRequest, BatchIsFollowingRequest, FollowRequest, IsFollowingRequest, UnfollowRequest,
 };
 
 use super::{CallOptions, Error, freshness::Freshness, print::Printer};
@@ -153,23 +152,5 @@ impl Counts {
         let request = BatchGetCountsRequest { user_ids: self.users.clone(), consistency: self.freshness.consistency() };
         let answer = self.call.graph().await?.batch_get_counts(self.call.request(request)).await?;
         printer.message("socialgraph.v1.BatchGetCountsResponse", answer.get_ref())
-    }
-}
-
-/// `keys`.
-#[derive(Debug, Args)]
-pub struct Keys {
-    /// Whose keys to list
-    #[arg(allow_negative_numbers = true)]
-    user: i64,
-    #[command(flatten)]
-    pub(super) call: CallOptions,
-}
-
-impl Keys {
-    pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
-        let request = InspectUserRequest { user_id: self.user };
-        let answer = self.call.admin().await?.inspect_user(self.call.request(request)).await?;
-        printer.message("socialgraph.admin.v1.InspectUserResponse", answer.get_ref())
     }
 }

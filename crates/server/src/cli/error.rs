@@ -64,6 +64,12 @@ pub enum Error {
         /// The sum of the server's counts.
         counted: i64,
     },
+    /// What is stored twice differs.
+    #[error("{drifts} drift(s) found; --repair mends them")]
+    Drift {
+        /// How many.
+        drifts: i64,
+    },
     /// A defect of this program.
     #[error("internal error: {0}")]
     Internal(&'static str),
@@ -94,6 +100,7 @@ impl Error {
             | Self::Open { .. }
             | Self::Truncated { .. }
             | Self::Miscounted { .. }
+            | Self::Drift { .. }
             | Self::Internal(_)
             | Self::Output(_) => None,
         }

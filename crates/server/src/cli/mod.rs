@@ -1,5 +1,6 @@
 //! The client subcommands: one for each call, for people without grpcurl.
 
+mod admin;
 mod batches;
 mod calls;
 mod cells;
@@ -24,14 +25,15 @@ use clap::Subcommand;
 
 use self::print::Printer;
 pub use self::{
+    admin::{Keys, Topology, Verify},
     batches::{BatchFollow, BatchUnfollow},
-    calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
+    calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Unfollow},
     error::Error,
     feed::{Publish, Scroll},
     import::Import,
     lifecycle::{DeleteUser, GetOperation},
     lists::{CommonFollows, List},
-    options::{CallOptions, Target},
+    options::{AdminCallOptions, AdminTarget, CallOptions, Target},
     recommend::{Dismiss, Recommend},
     relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
 };
@@ -81,35 +83,41 @@ pub enum ClientCommand {
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
     Operation(GetOperation),
-    /// List a user's keys in Redis (needs the admin service's endpoint)
+    /// List a user's keys in Redis
     Keys(Keys),
+    /// Tell where the graph lies, who looks after it, and what is left to do
+    Topology(Topology),
+    /// Compare what is stored twice of a user's edges; exits with 1 if there is drift that is not mended
+    Verify(Verify),
 }
 
 impl ClientCommand {
-    fn target(&self) -> &Target {
+    fn is_json(&self) -> bool {
         match self {
-            Self::Follow(command) => &command.call.target,
-            Self::Unfollow(command) => &command.call.target,
-            Self::BatchFollow(command) => &command.call.target,
-            Self::BatchUnfollow(command) => &command.call.target,
-            Self::IsFollowing(command) => &command.call.target,
-            Self::BatchIsFollowing(command) => &command.call.target,
-            Self::CommonFollows(command) => &command.call.target,
-            Self::Relationships(command) => &command.call.target,
-            Self::Mutuals(command) => &command.call.target,
-            Self::KnownFollowers(command) => &command.call.target,
-            Self::CommonFollowers(command) => &command.call.target,
-            Self::ListFollowing(command) => &command.call.target,
-            Self::ListFollowers(command) => &command.call.target,
-            Self::Recommend(command) => &command.call.target,
-            Self::Dismiss(command) => &command.call.target,
-            Self::Publish(command) => &command.call.target,
-            Self::Scroll(command) => &command.call.target,
-            Self::Counts(command) => &command.call.target,
-            Self::Import(command) => &command.target,
-            Self::DeleteUser(command) => &command.call.target,
-            Self::Operation(command) => &command.call.target,
-            Self::Keys(command) => &command.call.target,
+            Self::Follow(command) => command.call.target.json,
+            Self::Unfollow(command) => command.call.target.json,
+            Self::BatchFollow(command) => command.call.target.json,
+            Self::BatchUnfollow(command) => command.call.target.json,
+            Self::IsFollowing(command) => command.call.target.json,
+            Self::BatchIsFollowing(command) => command.call.target.json,
+            Self::CommonFollows(command) => command.call.target.json,
+            Self::Relationships(command) => command.call.target.json,
+            Self::Mutuals(command) => command.call.target.json,
+            Self::KnownFollowers(command) => command.call.target.json,
+            Self::CommonFollowers(command) => command.call.target.json,
+            Self::ListFollowing(command) => command.call.target.json,
+            Self::ListFollowers(command) => command.call.target.json,
+            Self::Recommend(command) => command.call.target.json,
+            Self::Dismiss(command) => command.call.target.json,
+            Self::Publish(command) => command.call.target.json,
+            Self::Scroll(command) => command.call.target.json,
+            Self::Counts(command) => command.call.target.json,
+            Self::Import(command) => command.target.json,
+            Self::DeleteUser(command) => command.call.target.json,
+            Self::Operation(command) => command.call.target.json,
+            Self::Keys(command) => command.call.target.json,
+            Self::Topology(command) => command.call.target.json,
+            Self::Verify(command) => command.call.target.json,
         }
     }
 }
@@ -124,7 +132,7 @@ pub async fn run(command: ClientCommand) -> ExitCode {
 /// The exit code is 0 when the command did all that was asked. Bad rows of an import are counted and named and leave it 0;
 /// it is 1 when the call failed or the input could not be read to its end.
 pub async fn execute(command: ClientCommand, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> ExitCode {
-    let json = command.target().json;
+    let json = command.is_json();
     let mut printer = Printer::new(out, json);
     let done = match dispatch(command, &mut printer).await {
         Ok(()) => printer.flush(),
@@ -169,5 +177,7 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
+        ClientCommand::Topology(command) => command.run(printer).await,
+        ClientCommand::Verify(command) => command.run(printer).await,
     }
 }

@@ -28,28 +28,29 @@ pub struct Target {
 }
 
 impl Target {
-    /// Connects, so that a server that is not there is told from a call that fails.
     pub(super) async fn connect(&self) -> Result<Channel, Error> {
-        let unreachable = |error: tonic::transport::Error| Error::Unreachable {
-            endpoint: self.endpoint.clone(),
-            cause: innermost(&error),
-        };
-        if self.endpoint.starts_with("https://") {
-            let cause = "TLS is not supported; use http://, or a proxy that adds it".to_owned();
-            return Err(Error::Unreachable { endpoint: self.endpoint.clone(), cause });
-        }
-        let url =
-            if self.endpoint.contains("://") { self.endpoint.clone() } else { format!("http://{}", self.endpoint) };
-        Endpoint::from_shared(url)
-            .map_err(unreachable)?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_nodelay(true)
-            .http2_keep_alive_interval(PING_INTERVAL)
-            .keep_alive_timeout(PING_INTERVAL)
-            .connect()
-            .await
-            .map_err(unreachable)
+        connect(&self.endpoint).await
     }
+}
+
+/// Connects, so that a server that is not there is told from a call that fails.
+async fn connect(endpoint: &str) -> Result<Channel, Error> {
+    let unreachable =
+        |error: tonic::transport::Error| Error::Unreachable { endpoint: endpoint.to_owned(), cause: innermost(&error) };
+    if endpoint.starts_with("https://") {
+        let cause = "TLS is not supported; use http://, or a proxy that adds it".to_owned();
+        return Err(Error::Unreachable { endpoint: endpoint.to_owned(), cause });
+    }
+    let url = if endpoint.contains("://") { endpoint.to_owned() } else { format!("http://{endpoint}") };
+    Endpoint::from_shared(url)
+        .map_err(unreachable)?
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_INTERVAL)
+        .connect()
+        .await
+        .map_err(unreachable)
 }
 
 /// The options of a single call.
@@ -67,15 +68,46 @@ impl CallOptions {
         Ok(SocialGraphClient::new(self.target.connect().await?))
     }
 
+    pub(super) fn request<T>(&self, message: T) -> Request<T> {
+        within(self.timeout, message)
+    }
+}
+
+/// The options of a call to the port for operators.
+#[derive(Debug, Args)]
+pub struct AdminCallOptions {
+    #[command(flatten)]
+    pub(super) target: AdminTarget,
+    /// Deadline of each call, such as 500ms or 1m; the server knows it
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+}
+
+/// Where the server's port for operators is, and how to print its answer.
+#[derive(Debug, Args)]
+pub struct AdminTarget {
+    /// Address of the server's port for operators, `admin-grpc-listen`
+    #[arg(long, value_name = "URL", env = "SOCIALGRAPH_ADMIN_ENDPOINT", default_value = "http://127.0.0.1:50052")]
+    endpoint: String,
+    /// Print JSON: the answer in the proto3 JSON form, and errors as an object on standard error
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl AdminCallOptions {
     pub(super) async fn admin(&self) -> Result<AdminClient<Channel>, Error> {
-        Ok(AdminClient::new(self.target.connect().await?))
+        Ok(AdminClient::new(connect(&self.target.endpoint).await?))
     }
 
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        request.set_timeout(self.timeout);
-        request
+        within(self.timeout, message)
     }
+}
+
+fn within<T>(timeout: Duration, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(timeout);
+    request
 }
 
 /// The last cause of an error, which is the one that tells something: the others say "transport error".

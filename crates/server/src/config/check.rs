@@ -70,6 +70,11 @@ const RELATIONS: &[Relation] = &[
         what: "must differ from listen",
     },
     Relation {
+        key: "admin-grpc-listen",
+        violated: |c, _| c.admin_grpc_listen.port() != 0 && [c.listen, c.admin_listen].contains(&c.admin_grpc_listen),
+        what: "must differ from listen and admin-listen",
+    },
+    Relation {
         key: "relay.lease",
         violated: |c, _| c.relay.lease < c.relay.interval * INTERVALS_PER_LEASE,
         what: "must be at least three times relay.interval",

@@ -10,8 +10,8 @@ pub(super) const ENV_PREFIX: &str = "SOCIALGRAPH_";
 /// Names the configuration file.
 const ENV_CONFIG: &str = "SOCIALGRAPH_CONFIG";
 
-/// Variables that are not settings. The client commands read `SOCIALGRAPH_ENDPOINT`.
-const KNOWN_ENV: [&str; 2] = [ENV_CONFIG, "SOCIALGRAPH_ENDPOINT"];
+/// Variables that are not settings. The client commands read the endpoints.
+const KNOWN_ENV: [&str; 3] = [ENV_CONFIG, "SOCIALGRAPH_ENDPOINT", "SOCIALGRAPH_ADMIN_ENDPOINT"];
 
 /// One thing that is wrong with the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

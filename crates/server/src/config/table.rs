@@ -86,6 +86,13 @@ pub const SETTINGS: &[Setting] = &[
         "Where to serve `/metrics`, `/livez` and `/readyz` over HTTP, without encryption or authentication.",
     ),
     Setting::new(
+        "admin-grpc-listen",
+        "127.0.0.1:50052",
+        |c| &mut c.admin_grpc_listen,
+        "Where to serve `socialgraph.admin.v1.Admin` over gRPC, without encryption or authentication: whoever reaches it can see \
+         where data lives, and have it compared and mended.",
+    ),
+    Setting::new(
         "redis.urls",
         "",
         |c| &mut c.redis.urls,

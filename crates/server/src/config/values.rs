@@ -12,6 +12,7 @@ use std::{
 pub struct Config {
     pub listen: SocketAddr,
     pub admin_listen: SocketAddr,
+    pub admin_grpc_listen: SocketAddr,
     pub redis: Redis,
     pub keyspace: Keyspace,
     pub limits: Limits,
@@ -30,6 +31,7 @@ impl Config {
         Self {
             listen: nowhere,
             admin_listen: nowhere,
+            admin_grpc_listen: nowhere,
             redis: Redis::default(),
             keyspace: Keyspace::default(),
             limits: Limits::default(),

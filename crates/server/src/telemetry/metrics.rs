@@ -183,6 +183,15 @@ pub const METRICS: &[Metric] = &[
         &["kind"],
         "What was removed of deleted users (kind: edge, post).",
     ),
+    metric(
+        "socialgraph_drifts_found_total",
+        Counter,
+        Count,
+        &["kind"],
+        "What VerifyUser and RepairUser found to differ that should be the same (kind: missing_follower, ghost_follower, \
+         wrong_time, missing_id, stray_id, wrong_count). More than none means a loss of data in Redis, or a bug.",
+    ),
+    metric("socialgraph_drifts_repaired_total", Counter, Count, &["kind"], "What RepairUser mended of that."),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
     metric(

@@ -68,7 +68,7 @@ async fn a_hung_primary_takes_readiness_and_no_call_outlives_its_deadline() {
 
 /// A user whose partition is at a primary.
 async fn user_at(instance: &Instance, node: String) -> i64 {
-    let channel = Endpoint::from_shared(format!("http://{}", instance.addresses.grpc)).expect("an address");
+    let channel = Endpoint::from_shared(format!("http://{}", instance.addresses.admin_grpc)).expect("an address");
     let mut admin = AdminClient::new(channel.connect_lazy());
     for user_id in 2.. {
         let answer = admin.inspect_user(InspectUserRequest { user_id }).await.expect("inspect").into_inner();

@@ -22,8 +22,8 @@ async fn the_other_server_finishes_what_a_killed_one_left() {
     let cluster = redis::cluster().await;
     let [dying, heir] = [Process::serve(&cluster.addresses(), &SETTINGS).await, serve(&cluster).await];
     let node = |index: usize| cluster.nodes()[index].address().to_string();
-    let followers = users_at(dying.grpc, &node(0), FOLLOWERS).await;
-    let followee = users_at(dying.grpc, &node(1), 1).await[0];
+    let followers = users_at(dying.admin_grpc, &node(0), FOLLOWERS).await;
+    let followee = users_at(dying.admin_grpc, &node(1), 1).await[0];
     until("both hold leases", async || {
         let held = async |at| http::metric(at, "socialgraph_relay_partitions", "").await;
         let held = [held(dying.admin).await, held(heir.admin).await];
@@ -68,7 +68,7 @@ async fn follow(caller: &Caller, follower_id: i64, followee_id: i64) -> bool {
     caller.call(request, |mut c, r| async move { c.follow(r).await }).await.message.followers_pending
 }
 
-/// Users whose partitions are at a primary.
+/// Users whose partitions are at a primary, by the admin service at an address.
 pub(crate) async fn users_at(server: SocketAddr, node: &str, count: usize) -> Vec<i64> {
     let mut admin = AdminClient::connect(format!("http://{server}")).await.expect("connect");
     let mut users = Vec::new();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod admin;
 mod answers;
 mod batches;
 mod calls;
@@ -66,6 +67,9 @@ fn bad_command_lines_are_refused() {
         "batch-follow 1",
         "batch-unfollow 1",
         "counts",
+        "topology 1",
+        "verify",
+        "verify 1 --page-size many",
         "unfollow 1 2 --feed-policy burn",
         "is-following 1 2 --consistency fully-consistent --at-least-as-fresh x",
         "publish",

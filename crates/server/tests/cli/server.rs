@@ -7,8 +7,7 @@ use std::{
 
 use socialgraph::{
     admin::v1::{
-        InspectUserRequest, InspectUserResponse,
-        admin_server::{Admin, AdminServer},
+        GetTopologyRequest, InspectUserRequest, RepairUserRequest, VerifyUserRequest, admin_server::AdminServer,
     },
     v1::{
         social_graph_server::{SocialGraph, SocialGraphServer},
@@ -20,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio_stream::{StreamExt, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answers::{ENTRIES, inspected, item, listed, operation, page, refuse, time, unavailable};
+use crate::answers::{ENTRIES, item, listed, operation, page, refuse, time, unavailable};
 
 /// Follows of this user are refused for load.
 pub(crate) const OVERLOADED: i64 = 13;
@@ -53,6 +52,9 @@ pub(crate) enum Call {
     Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
     Keys(InspectUserRequest),
+    Topology(GetTopologyRequest),
+    Verify(VerifyUserRequest),
+    Repair(RepairUserRequest),
 }
 
 #[derive(Clone, Default)]
@@ -90,7 +92,7 @@ impl Fake {
         self.rows.lock().unwrap().clone()
     }
 
-    fn record<T: Clone>(&self, request: &Request<T>, call: impl FnOnce(T) -> Call) {
+    pub(crate) fn record<T: Clone>(&self, request: &Request<T>, call: impl FnOnce(T) -> Call) {
         let timeout = request.metadata().get("grpc-timeout").map(|value| value.to_str().unwrap().to_owned());
         self.calls.lock().unwrap().push((call(request.get_ref().clone()), timeout.unwrap_or_default()));
     }
@@ -376,16 +378,5 @@ impl SocialGraph for Fake {
             }
         }
         Ok(Response::new(answer))
-    }
-}
-
-#[tonic::async_trait]
-impl Admin for Fake {
-    async fn inspect_user(
-        &self,
-        request: Request<InspectUserRequest>,
-    ) -> Result<Response<InspectUserResponse>, Status> {
-        self.record(&request, Call::Keys);
-        Ok(Response::new(inspected()))
     }
 }

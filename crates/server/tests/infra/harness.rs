@@ -39,7 +39,7 @@ pub(crate) struct TestServer {
 impl TestServer {
     /// Starts a server with settings given by key. Its store counts as unknown until `readiness` is told to watch one.
     pub(crate) async fn start(settings: &[(&'static str, &str)]) -> Self {
-        let free_ports = [("listen", "127.0.0.1:0"), ("admin-listen", "127.0.0.1:0")];
+        let free_ports = ["listen", "admin-listen", "admin-grpc-listen"].map(|key| (key, "127.0.0.1:0"));
         let values = free_ports.iter().chain(settings).map(|(key, text)| (*key, (*text).to_owned())).collect();
         let config = config::load(Mode::Dev, &Flags { file: None, values }, []).unwrap();
         let (tasks, service) = (Tasks::new(), StandIn::new());
@@ -47,6 +47,7 @@ impl TestServer {
         let parts = Parts {
             config: Arc::new(config),
             routes: Routes::new(service.clone()),
+            admin_routes: Routes::default(),
             readiness: readiness.clone(),
             tasks: tasks.clone(),
             metrics: metrics::install(),

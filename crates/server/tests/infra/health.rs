@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tonic::{Status, Streaming, transport::Channel};
+use tonic::{Code, Status, Streaming, transport::Channel};
 use tonic_health::pb::{
     HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus, health_client::HealthClient,
 };
@@ -19,6 +19,15 @@ use crate::harness::{TestServer, patiently, uri};
 pub(crate) async fn health_client(server: &TestServer) -> HealthClient<Channel> {
     let endpoint = Channel::builder(uri(server.addresses.grpc));
     HealthClient::new(patiently(endpoint.connect()).await.unwrap())
+}
+
+/// What the port for operators tells of a service.
+pub(crate) async fn check_admin(server: &TestServer, service: &str) -> Result<ServingStatus, Status> {
+    let endpoint = Channel::builder(uri(server.addresses.admin_grpc));
+    let request = HealthCheckRequest { service: service.to_owned() };
+    let response =
+        patiently(async { HealthClient::new(endpoint.connect().await.unwrap()).check(request).await }).await?;
+    Ok(response.into_inner().status())
 }
 
 pub(crate) async fn check(server: &TestServer, service: &str) -> Result<ServingStatus, Status> {
@@ -35,6 +44,9 @@ pub(crate) async fn watch(server: &TestServer, service: &str) -> Streaming<Healt
 pub(crate) async fn next(watch: &mut Streaming<HealthCheckResponse>) -> Option<ServingStatus> {
     patiently(watch.message()).await.unwrap().map(|message| message.status())
 }
+
+const GRAPH: &str = "socialgraph.v1.SocialGraph";
+const ADMIN: &str = "socialgraph.admin.v1.Admin";
 
 /// A store that is as the number says.
 const GOOD: u8 = 0;
@@ -60,9 +72,15 @@ fn watch_store(server: &TestServer) -> Arc<AtomicU8> {
 #[tokio::test]
 async fn health_and_readiness_follow_the_store() {
     let server = TestServer::start(&[]).await;
-    for service in ["", "socialgraph.v1.SocialGraph", "socialgraph.admin.v1.Admin"] {
+    for service in ["", GRAPH] {
         assert_eq!(check(&server, service).await.unwrap(), ServingStatus::NotServing, "{service}");
     }
+    for service in ["", ADMIN] {
+        assert_eq!(check_admin(&server, service).await.unwrap(), ServingStatus::NotServing, "{service}");
+    }
+    // Each port knows its own service.
+    assert_eq!(check(&server, ADMIN).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(check_admin(&server, GRAPH).await.unwrap_err().code(), Code::NotFound);
     assert_eq!(server.get("/readyz").await, (503, "store: not asked yet\n".to_owned()));
     let mut watch = watch(&server, "socialgraph.v1.SocialGraph").await;
     assert_eq!(next(&mut watch).await, Some(ServingStatus::NotServing));
@@ -70,6 +88,7 @@ async fn health_and_readiness_follow_the_store() {
     let store = watch_store(&server);
     assert_eq!(next(&mut watch).await, Some(ServingStatus::Serving));
     assert_eq!(server.get("/readyz").await, (200, "ok\n".to_owned()));
+    patiently(async { while check_admin(&server, ADMIN).await.unwrap() != ServingStatus::Serving {} }).await;
 
     store.store(BAD, Ordering::Relaxed);
     assert_eq!(next(&mut watch).await, Some(ServingStatus::NotServing));

@@ -51,3 +51,30 @@ async fn version_1_alpha() {
         assert!(matches!(answer, MessageResponse::FileDescriptorResponse(_)), "{symbol}");
     }
 }
+
+#[tokio::test]
+async fn each_port_lists_its_own_service() {
+    use v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+    };
+    let server = TestServer::start(&[]).await;
+    let ports = [
+        (server.addresses.grpc, "socialgraph.v1.SocialGraph"),
+        (server.addresses.admin_grpc, "socialgraph.admin.v1.Admin"),
+    ];
+    for (address, service) in ports {
+        let channel = patiently(Channel::builder(uri(address)).connect()).await.unwrap();
+        let request = ServerReflectionRequest {
+            host: String::new(),
+            message_request: Some(MessageRequest::ListServices(String::new())),
+        };
+        let mut client = ServerReflectionClient::new(channel);
+        let answers = patiently(client.server_reflection_info(futures::stream::iter([request]))).await;
+        let answer = patiently(answers.unwrap().into_inner().message()).await.unwrap().unwrap().message_response;
+        let Some(MessageResponse::ListServicesResponse(listed)) = answer else { panic!("{answer:?}") };
+        let ours: Vec<_> = listed.service.iter().filter(|listed| listed.name.starts_with("socialgraph")).collect();
+        assert_eq!(ours.iter().map(|listed| listed.name.as_str()).collect::<Vec<_>>(), [service]);
+        assert!(listed.service.iter().any(|listed| listed.name == "grpc.health.v1.Health"));
+    }
+}

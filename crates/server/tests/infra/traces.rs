@@ -146,6 +146,7 @@ async fn serve_over(redis: &str) -> (Addresses, CancellationToken, oneshot::Rece
     let values = [
         ("listen", "127.0.0.1:0"),
         ("admin-listen", "127.0.0.1:0"),
+        ("admin-grpc-listen", "127.0.0.1:0"),
         ("redis.mode", "single"),
         ("server.drain-delay", "0s"),
         ("redis.urls", redis),

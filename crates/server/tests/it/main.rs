@@ -31,6 +31,7 @@ macro_rules! on_each_backend {
     };
 }
 
+mod admin;
 mod bad_input;
 mod batches;
 mod changing_lists;
@@ -60,6 +61,7 @@ fn cases_times_backends() {
     use std::io::Write;
 
     let cases: usize = [
+        admin::CASES,
         bad_input::CASES,
         batches::CASES,
         changing_lists::CASES,

@@ -1,6 +1,7 @@
 //! What the store can do, each as a value: its fields are what it takes, [`Operation::Output`] what it gives.
 
 mod batches;
+mod cluster;
 mod commit;
 mod deletion;
 mod dismissals;
@@ -8,9 +9,11 @@ mod followers;
 mod inbox;
 mod keyspace;
 mod lists;
+mod look_up;
 mod pending;
 mod posts;
 mod shards;
+mod tally;
 mod whole_lists;
 mod withdraw;
 
@@ -18,6 +21,7 @@ use ::keyspace::{CrossSlot, Keyspace};
 use fred::types::Value;
 
 pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
+pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use deletion::{
     ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
@@ -33,11 +37,13 @@ pub use lists::{
     Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, ProbeFollowers, Probed, ProbedAll, Range,
     RangePart, Stretch,
 };
+pub use look_up::{LookUp, LookUpRow, LookedUp, Restate, Restated};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
+pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 

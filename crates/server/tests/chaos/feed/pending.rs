@@ -23,8 +23,8 @@ async fn a_pending_follow_shows_what_was_posted_before_and_what_is_posted_meanwh
     let server = Process::serve(&cluster.addresses(), &SLOW).await;
     let caller = Caller::new(server.grpc, Duration::from_secs(20));
     let node = |index: usize| cluster.nodes()[index].address().to_string();
-    let [warm, cold] = users_at(server.grpc, &node(0), 2).await.try_into().expect("two");
-    let author = users_at(server.grpc, &node(1), 1).await[0];
+    let [warm, cold] = users_at(server.admin_grpc, &node(0), 2).await.try_into().expect("two");
+    let author = users_at(server.admin_grpc, &node(1), 1).await[0];
     let mut expected = Vec::new();
     for _ in 0..5 {
         expected.insert(0, publish(&caller, author).await);

@@ -77,6 +77,7 @@ fn configuration(cluster: &LocalCluster) -> Config {
     let values = vec![
         ("listen", "127.0.0.1:0".to_owned()),
         ("admin-listen", "127.0.0.1:0".to_owned()),
+        ("admin-grpc-listen", "127.0.0.1:0".to_owned()),
         ("redis.urls", urls.join(",")),
         ("relay.lease", "3s".to_owned()),
         ("server.drain-delay", "0s".to_owned()),

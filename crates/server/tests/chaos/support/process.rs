@@ -19,12 +19,13 @@ use tokio::{
 
 use super::LIMIT;
 
-const FREE_PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+const FREE_PORTS: [&str; 3] = ["--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--admin-grpc-listen=127.0.0.1:0"];
 
 /// A running server.
 pub(crate) struct Process {
     pub(crate) grpc: SocketAddr,
     pub(crate) admin: SocketAddr,
+    pub(crate) admin_grpc: SocketAddr,
     pub(crate) redis: Vec<SocketAddr>,
     child: Child,
     stderr: JoinSet<String>,
@@ -55,8 +56,8 @@ impl Process {
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let line = timeout(LIMIT, lines.next_line()).await.expect("ready in time").expect("read");
         let Some(line) = line else { panic!("not ready: {}", stderr.join_next().await.unwrap().unwrap()) };
-        let [grpc, admin, redis] = addresses(&line).unwrap_or_else(|| panic!("not a ready line: {line}"));
-        Self { grpc: grpc[0], admin: admin[0], redis, child, stderr }
+        let [grpc, admin, admin_grpc, redis] = addresses(&line).unwrap_or_else(|| panic!("not a ready line: {line}"));
+        Self { grpc: grpc[0], admin: admin[0], admin_grpc: admin_grpc[0], redis, child, stderr }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -97,15 +98,15 @@ fn command() -> Command {
     command
 }
 
-/// Reads `socialgraph is ready: grpc=… admin=http://… redis=…,…`.
-fn addresses(line: &str) -> Option<[Vec<SocketAddr>; 3]> {
+/// Reads `socialgraph is ready: grpc=… admin=http://… admin-grpc=… redis=…,…`.
+fn addresses(line: &str) -> Option<[Vec<SocketAddr>; 4]> {
     let fields = line.strip_prefix("socialgraph is ready: ")?;
     let field = |name: &str| {
         let text = fields.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='))?;
         let addresses = text.split(',').map(|text| text.trim_start_matches("http://").parse().ok());
         addresses.collect::<Option<Vec<SocketAddr>>>().filter(|addresses| !addresses.is_empty())
     };
-    Some([field("grpc")?, field("admin")?, field("redis")?])
+    Some([field("grpc")?, field("admin")?, field("admin-grpc")?, field("redis")?])
 }
 
 /// The `import` subcommand with its standard input piped.

@@ -1,6 +1,9 @@
 //! A client of the service: its calls in short, for those that must succeed.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    fmt::Display,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use bytes::Bytes;
 use prost_types::Timestamp;
@@ -19,12 +22,17 @@ use tonic::transport::{Channel, Endpoint};
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) channel: Channel,
+    pub(crate) admin_channel: Channel,
 }
 
 impl Api {
-    pub(crate) async fn connect(endpoint: &str) -> Self {
-        let channel = Endpoint::from_shared(endpoint.to_owned()).expect("endpoint").connect().await.expect("connect");
-        Self { channel }
+    /// By the addresses of both gRPC ports.
+    pub(crate) async fn connect(grpc: impl Display, admin_grpc: impl Display) -> Self {
+        let channel = async |address: &dyn Display| {
+            let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("endpoint");
+            endpoint.connect().await.expect("connect")
+        };
+        Self { channel: channel(&grpc).await, admin_channel: channel(&admin_grpc).await }
     }
 
     pub(crate) fn social(&self) -> SocialGraphClient<Channel> {
@@ -32,7 +40,7 @@ impl Api {
     }
 
     pub(crate) fn admin(&self) -> AdminClient<Channel> {
-        AdminClient::new(self.channel.clone())
+        AdminClient::new(self.admin_channel.clone())
     }
 
     pub(crate) async fn follow(&self, follower_id: i64, followee_id: i64) -> FollowResponse {

@@ -35,13 +35,13 @@ impl Instance {
         let addresses = server.addresses();
         let serving = RUNTIME.spawn(server.run(shutdown.clone()));
         readiness.ready().await;
-        let api = Api::connect(&format!("http://{}", addresses.grpc)).await;
+        let api = Api::connect(addresses.grpc, addresses.admin_grpc).await;
         Ok(Self { api, addresses, shutdown, serving: Some(serving) })
     }
 
     /// A connection of its own.
     pub(crate) async fn connect(&self) -> Api {
-        Api::connect(&format!("http://{}", self.addresses.grpc)).await
+        Api::connect(self.addresses.grpc, self.addresses.admin_grpc).await
     }
 
     /// Drains the server and waits for its end.

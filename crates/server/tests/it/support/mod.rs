@@ -80,6 +80,7 @@ impl Place {
         let ours = [
             ("listen", "127.0.0.1:0"),
             ("admin-listen", "127.0.0.1:0"),
+            ("admin-grpc-listen", "127.0.0.1:0"),
             ("redis.urls", &urls),
             ("redis.mode", self.backend.mode()),
             ("keyspace.name", &self.name),

@@ -31,7 +31,7 @@ impl Process {
         let part = |name: &str| {
             line.split(' ').find_map(|word| word.strip_prefix(name)).unwrap_or_else(|| panic!("{line}")).to_owned()
         };
-        let api = Api::connect(&format!("http://{}", part("grpc="))).await;
+        let api = Api::connect(part("grpc="), part("admin-grpc=")).await;
         Self { child, admin: part("admin=http://"), api }
     }
 
