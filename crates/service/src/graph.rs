@@ -8,7 +8,7 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
+    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
     purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
 };
 
@@ -44,6 +44,7 @@ pub(crate) struct Inner {
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
+    pub(crate) exports: Arc<Semaphore>,
     pub(crate) limits: Limits,
 }
 
@@ -175,6 +176,7 @@ impl Graph {
             seen,
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
             limits: Limits::find(store.clone(), tasks),
             store,
             settings,
