@@ -8,8 +8,9 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
-    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
+    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
+    limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader,
+    versions::SeenVersions,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.

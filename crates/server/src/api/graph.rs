@@ -7,13 +7,13 @@ use socialgraph::v1::{
     BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
     BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, CommonFollow, CommonFollowersRequest,
     CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, DeleteUserRequest,
-    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, ExportEdgesRequest, FollowRequest, FollowResponse,
-    FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest, GetRelationshipsResponse,
-    ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, KnownFollowersRequest,
-    KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse,
-    ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse, RecommendFollowsRequest,
-    RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
-    social_graph_server::SocialGraph,
+    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, ExportEdgesRequest, FollowRequest,
+    FollowResponse, FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest,
+    GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
+    KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
+    ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
+    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
+    UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 

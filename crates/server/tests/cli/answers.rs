@@ -34,9 +34,8 @@ pub(crate) fn unavailable() -> Status {
     Status::with_error_details(Code::Unavailable, "the store is away", details)
 }
 
-/// An export of three followers that breaks after each, by the last one's id, and fails for good after the one with the id 3 if asked to
-/// begin there.
-pub(crate) fn exported(token: &str) -> Vec<Result<ExportEdgesResponse, Status>> {
+/// An export of three followers that breaks after the first and the second, and another one that fails for good after the first.
+pub(crate) fn exported(token: &str, is_first: bool) -> Vec<Result<ExportEdgesResponse, Status>> {
     let chunk = |follower_id: i64| ExportEdgesResponse {
         followers: vec![ExportedFollower {
             follower_id,
@@ -47,10 +46,10 @@ pub(crate) fn exported(token: &str) -> Vec<Result<ExportEdgesResponse, Status>> 
         resume_token: follower_id.to_string(),
     };
     match token {
-        "" => vec![Ok(chunk(1)), Err(unavailable())],
-        "1" => vec![Err(unavailable())],
-        "2" => vec![Ok(chunk(3))],
-        _ => vec![Err(refuse("resume_token"))],
+        "" if is_first => vec![Ok(chunk(1)), Err(unavailable())],
+        "" => vec![Ok(chunk(1)), Err(refuse("resume_token"))],
+        "1" => vec![Ok(chunk(2)), Err(unavailable())],
+        _ => vec![Ok(chunk(3))],
     }
 }
 

@@ -354,7 +354,10 @@ impl SocialGraph for Fake {
         request: Request<ExportEdgesRequest>,
     ) -> Result<Response<Self::ExportEdgesStream>, Status> {
         self.record(&request, Call::Export);
-        Ok(Response::new(tokio_stream::iter(exported(&request.get_ref().resume_token))))
+        let token = request.into_inner().resume_token;
+        let begun = Call::Export(ExportEdgesRequest::default());
+        let is_first = self.calls().iter().filter(|call| **call == begun).count() == 1;
+        Ok(Response::new(tokio_stream::iter(exported(&token, is_first))))
     }
 
     async fn import_edges(

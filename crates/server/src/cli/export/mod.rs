@@ -77,10 +77,10 @@ async fn copy(
             }
         }
         let Some(status) = broken else { return Ok(written) };
-        retries.wait(status).await.map_err(|status| Error::ExportBroken {
-            status: Box::new(status),
-            edges: written.edges,
-        })?;
+        retries
+            .wait(status)
+            .await
+            .map_err(|status| Error::ExportBroken { status: Box::new(status), edges: written.edges })?;
     }
 }
 
