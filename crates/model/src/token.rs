@@ -38,6 +38,8 @@ pub enum TokenKind {
     VerifyFollowing = 40,
     /// The same amid the user's followers.
     VerifyFollowers = 41,
+    /// A place in `ExportEdges`.
+    Export = 42,
 }
 
 /// What a consistency token tells of a write.
@@ -108,6 +110,17 @@ impl TokenKey {
         let (version, place) = split(self.open::<16>(TokenKind::Consistency, &[], token)?);
         let partition = u16::try_from(place & !APPLIED).map_err(|_| InvalidToken)?;
         Ok(WriteName { partition, version: Version(version), is_applied: place & APPLIED != 0 })
+    }
+
+    /// A token that an export goes on with, after a follower.
+    pub fn seal_export(&self, last: UserId) -> String {
+        self.seal(TokenKind::Export, &[], last.get().to_be_bytes())
+    }
+
+    /// The follower after whom an export goes on.
+    pub fn open_export(&self, token: &str) -> Result<UserId, InvalidToken> {
+        let last = i64::from_be_bytes(self.open(TokenKind::Export, &[], token)?);
+        UserId::new(last).map_err(|_| InvalidToken)
     }
 
     /// A page token of a user's feed.

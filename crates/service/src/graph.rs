@@ -8,8 +8,9 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
-    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify, versions::SeenVersions,
+    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
+    limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify,
+    versions::SeenVersions,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
+    pub(crate) exports: Arc<Semaphore>,
     pub(crate) limits: Limits,
 }
 
@@ -180,6 +182,7 @@ impl Graph {
             seen,
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
             limits: Limits::find(store.clone(), tasks),
             store,
             settings,

@@ -4,6 +4,7 @@ mod admin;
 mod batches;
 mod consistency;
 mod convert;
+mod export;
 mod feed;
 mod fields;
 mod graph;

@@ -28,6 +28,9 @@ pub(super) fn status(error: ServiceError) -> Status {
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
         }
+        ServiceError::InvalidResumeToken => {
+            with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("resume_token: {text}"), None)
+        }
         ServiceError::Overloaded => {
             with_reason(Code::ResourceExhausted, ErrorReason::Overloaded, text, Some(SEARCH_RETRY_AFTER))
         }
@@ -82,6 +85,7 @@ mod tests {
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
+            (ServiceError::InvalidResumeToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
             (ServiceError::Overloaded, Code::ResourceExhausted, "OVERLOADED", true),
             (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Unavailable("redis at 10.0.0.1".to_owned()), Code::Unavailable, "STORE_UNAVAILABLE", true),

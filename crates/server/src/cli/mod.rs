@@ -5,6 +5,7 @@ mod batches;
 mod calls;
 mod cells;
 mod error;
+mod export;
 mod feed;
 mod freshness;
 mod import;
@@ -14,11 +15,13 @@ mod options;
 mod print;
 mod recommend;
 mod relations;
+mod retry;
 mod time;
 
 use std::{
     io::{self, Write},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Subcommand;
@@ -29,6 +32,7 @@ pub use self::{
     batches::{BatchFollow, BatchUnfollow},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Unfollow},
     error::Error,
+    export::Export,
     feed::{Publish, Scroll},
     import::Import,
     lifecycle::{DeleteUser, GetOperation},
@@ -79,6 +83,8 @@ pub enum ClientCommand {
     Counts(Counts),
     /// Import a file of follows
     Import(Import),
+    /// Write all follows as a file that import reads
+    Export(Export),
     /// Delete a user
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
@@ -113,6 +119,7 @@ impl ClientCommand {
             Self::Scroll(command) => command.call.target.json,
             Self::Counts(command) => command.call.target.json,
             Self::Import(command) => command.target.json,
+            Self::Export(command) => command.target.json,
             Self::DeleteUser(command) => command.call.target.json,
             Self::Operation(command) => command.call.target.json,
             Self::Keys(command) => command.call.target.json,
@@ -174,10 +181,17 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
+        ClientCommand::Export(command) => command.run(printer).await,
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
         ClientCommand::Topology(command) => command.run(printer).await,
         ClientCommand::Verify(command) => command.run(printer).await,
     }
+}
+
+/// Rows a second, rounded down.
+fn rate(rows: u64, elapsed: Duration) -> u64 {
+    let micros = elapsed.as_micros().max(1);
+    u64::try_from(u128::from(rows) * 1_000_000 / micros).unwrap_or(u64::MAX)
 }

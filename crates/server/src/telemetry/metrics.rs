@@ -194,6 +194,7 @@ pub const METRICS: &[Metric] = &[
     metric("socialgraph_drifts_repaired_total", Counter, Count, &["kind"], "What RepairUser mended of that."),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
+    metric("socialgraph_export_edges_total", Counter, Count, &[], "Edges that ExportEdges read."),
     metric(
         "socialgraph_fanout_deliveries_total",
         Counter,

@@ -6,6 +6,7 @@ mod admin;
 mod answers;
 mod batches;
 mod calls;
+mod export;
 mod feed;
 mod import;
 mod lists;

@@ -48,9 +48,10 @@ impl Looked {
 
 fn short(drift: &Drift) -> Short {
     let time = |time: Option<_>| time.map(|time| micros(Some(time)));
-    let (one, other) = match drift.kind() {
-        DriftKind::WrongCount => (drift.counted, drift.entries),
-        _ => (time(drift.followed_at), time(drift.listed_at)),
+    let (one, other) = if drift.kind() == DriftKind::WrongCount {
+        (drift.counted, drift.entries)
+    } else {
+        (time(drift.followed_at), time(drift.listed_at))
     };
     (drift.kind(), drift.follower_id, drift.followee_id, one, other)
 }

@@ -39,6 +39,10 @@ impl Instance {
         Ok(Self { api, addresses, shutdown, serving: Some(serving) })
     }
 
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://{}", self.addresses.grpc)
+    }
+
     /// A connection of its own.
     pub(crate) async fn connect(&self) -> Api {
         Api::connect(self.addresses.grpc, self.addresses.admin_grpc).await
