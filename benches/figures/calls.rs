@@ -1,6 +1,6 @@
 //! The calls that are measured, and the data they ask about.
 
-use fred::{bytes::Bytes, types::Value};
+use fred::bytes::Bytes;
 use futures::stream;
 use model::UserId;
 use prost_types::Duration;
@@ -233,9 +233,4 @@ pub(crate) fn targets(n: u64) -> impl Iterator<Item = i64> {
 /// Whom BatchGetCounts asks about.
 pub(crate) fn counted(n: u64) -> impl Iterator<Item = i64> {
     (0..50).map(move |k| FIRST_READER + (n as i64 * 50 + k * 37) % READERS)
-}
-
-/// The arguments of `apply.lua` for one change.
-pub(crate) fn apply_arguments(sign: &str, follower: UserId, version: Value, score: Value) -> Vec<Value> {
-    vec![3_600_i64.into(), "".into(), 1_i64.into(), sign.into(), follower.get().into(), version, score]
 }

@@ -12,8 +12,12 @@ use fred::{
     },
 };
 use futures::{FutureExt, future::try_join_all};
-use keyspace::{Key, Keyspace, List};
-use model::{FeedEntry, Micros, PostId, UserId};
+use keyspace::{Key, Keyspace, Partition};
+use model::{Edge, FeedEntry, Micros, PostId, UserId, Version};
+use store::{
+    Operation,
+    ops::{Apply, Follow, FollowerChange, RowOutcome, Unfollow},
+};
 
 use crate::{
     Result,
@@ -31,8 +35,6 @@ pub(crate) struct Raw {
     pub(crate) keys: Keyspace,
     /// Keys of the same form for what is written here.
     own: Keyspace,
-    /// The hashes of the service's scripts by their names.
-    scripts: BTreeMap<&'static str, String>,
 }
 
 impl Raw {
@@ -42,8 +44,7 @@ impl Raw {
         let client = Builder::from_config(config).build()?;
         client.init().await?;
         let own = Keyspace::new("raw", keys.partitions())?;
-        let scripts = store::scripts().map(|(name, text)| (name, fred::util::sha1_hash(text))).collect();
-        Ok(Self { client, keys, own, scripts })
+        Ok(Self { client, keys, own })
     }
 
     /// Writes, as plain ZSETs, the long lists that are read here; the service keeps its own in segments.
@@ -71,15 +72,23 @@ impl Raw {
                 self.command("ZSCORE", self.keys.following(follower), vec![followee.get().into()]).await?;
             }
             Kind::Follow => {
-                let (follower, followee) = calls::edge(n)?;
-                let mut args = vec![0_i64.into(), 10_000_i64.into(), "".into(), follower.get().into()];
-                args.extend([1_i64.into(), followee.get().into(), 0_i64.into()]);
-                self.write("follow", "+", follower, followee, args).await?;
+                let (edge, partition) = self.edge(n)?;
+                let follow = Follow::one(edge, partition, String::new(), 10_000, Version(0));
+                let committed = self.operation(&follow).await?;
+                let change = match committed.outcomes[..] {
+                    [RowOutcome::Created { followed_at, version }] => FollowerChange::Present { followed_at, version },
+                    [RowOutcome::Existing { followed_at: Some(followed_at) }] => {
+                        FollowerChange::Present { followed_at, version: committed.version }
+                    }
+                    ref other => return Err(format!("a follow became {other:?}").into()),
+                };
+                self.operation(&Apply::new(vec![(edge, change)])).await?;
             }
             Kind::Unfollow => {
-                let (follower, followee) = calls::edge(n)?;
-                let args = vec![0_i64.into(), follower.get().into(), followee.get().into(), 604_800_i64.into()];
-                self.write("unfollow", "-", follower, followee, args).await?;
+                let (edge, _) = self.edge(n)?;
+                let ended = self.operation(&Unfollow { edge, seen: Version(0) }).await?;
+                let change = FollowerChange::Absent { removed: ended.removed, version: ended.version };
+                self.operation(&Apply::new(vec![(edge, change)])).await?;
             }
             Kind::BatchIsFollowing => {
                 let targets = calls::targets(n).map(Value::Integer).collect();
@@ -139,42 +148,16 @@ impl Raw {
         Ok(())
     }
 
-    /// A commit and an apply, as the service's scripts have them.
-    async fn write(
-        &self,
-        script: &str,
-        sign: &str,
-        follower: UserId,
-        followee: UserId,
-        args: Vec<Value>,
-    ) -> Result<()> {
-        let (own, home) = (&self.own, self.own.partition(follower));
-        let mut keys = vec![own.log(home), own.pending(home), own.clock(home)];
-        keys.extend([own.following(follower), own.list_parts(List::Following, follower), own.following_ids(follower)]);
-        keys.extend([own.left(follower), own.feed(follower)]);
-        if sign == "+" {
-            keys.push(own.state(follower));
-        }
-        let committed = self.evalsha(script, keys, args).await?.into_array();
-        let version = committed.into_iter().next().unwrap_or(Value::Null);
-        let score = if sign == "+" { version.clone() } else { 0_i64.into() };
-        let args = calls::apply_arguments(sign, follower, version, score);
-        let mut keys = vec![own.followers(followee), own.list_parts(List::Followers, followee)];
-        keys.extend([own.gone(followee), own.state(followee)]);
-        self.evalsha("apply", keys, args).await?;
-        Ok(())
+    fn edge(&self, n: u64) -> Result<(Edge, Partition)> {
+        let (follower, followee) = calls::edge(n)?;
+        Ok((Edge::new(follower, followee)?, self.own.partition(follower)))
     }
 
-    async fn evalsha(&self, script: &str, keys: Vec<Key>, args: Vec<Value>) -> Result<Value> {
-        let slot = keys.first().map_or(0, |key| key.slot().get());
-        let sha = self.scripts.get(script).ok_or_else(|| format!("no script {script}"))?;
-        let mut all = vec![sha.into(), (keys.len() as i64).into()];
-        all.extend(keys.into_iter().map(|key| Value::Bytes(key.into_bytes())));
-        all.extend(args);
-        // No segments of long lists are declared: the lists written here are short.
-        all.push(0_i64.into());
-        let command = CustomCommand::new_static("EVALSHA", ClusterHash::Custom(slot), false);
-        Ok(self.client.custom(command, all).await?)
+    /// A command or script of the service. The lists written here are short, so that no script asks for segments.
+    async fn operation<O: Operation>(&self, operation: &O) -> Result<O::Output> {
+        let (name, slot, args) = store::command_of(operation, &self.own)?;
+        let command = CustomCommand::new_static(name, ClusterHash::Custom(slot.get()), false);
+        Ok(operation.answer(self.client.custom(command, args).await?)?)
     }
 
     /// A command on one key.

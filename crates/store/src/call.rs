@@ -1,8 +1,8 @@
 use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Key, Slot, SlotGroup};
+use keyspace::{Key, Keyspace, Slot, SlotGroup};
 
-use crate::{StoreError, script::Script, value};
+use crate::{Operation, StoreError, script::Script, value};
 
 /// What a script's answer begins with that asks for segments.
 const MORE_SEGMENTS: &[u8] = b"NEED";
@@ -15,6 +15,14 @@ pub struct Call {
     keys: Vec<Key>,
     args: Vec<Value>,
     segments: Vec<Segment>,
+}
+
+/// The command that an operation sends first: its name, the slot of its keys, and its arguments; a script goes by its hash. For tools
+/// that measure Redis without a [`Store`](crate::Store).
+pub fn command_of(operation: &impl Operation, keys: &Keyspace) -> Result<(&'static str, Slot, Vec<Value>), StoreError> {
+    let call = operation.call(keys)?;
+    let (name, args) = call.wire(false);
+    Ok((name, call.slot, args))
 }
 
 /// A part of a list that a script asked for.

@@ -12,6 +12,7 @@ mod store;
 mod topology;
 mod value;
 
+pub use call::command_of;
 pub use config::{Mode, StoreConfig};
 pub use error::StoreError;
 pub use ops::Operation;
