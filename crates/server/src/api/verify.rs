@@ -2,7 +2,9 @@
 
 use model::limits::{DEFAULT_VERIFIED, MAX_VERIFIED};
 use service::{Drift, DriftKind, Graph, VerifiedPage, VerifyQuery};
-use socialgraph::admin::v1::{self, RepairUserRequest, RepairUserResponse, VerifyUserRequest, VerifyUserResponse};
+use socialgraph::admin::v1::{
+    self, Findings, RepairUserRequest, RepairUserResponse, VerifyUserRequest, VerifyUserResponse,
+};
 use tonic::{Request, Response, Status};
 
 use super::{convert::timestamp, deadline, fields::Fields, status::status};
@@ -14,7 +16,9 @@ pub(super) async fn verify_user(
     let deadline = deadline(&request);
     let VerifyUserRequest { user_id, page_size, page_token } = request.into_inner();
     let query = query(user_id, page_size, page_token, false)?;
-    Ok(Response::new(response(graph.verify_user(query, deadline).await.map_err(status)?)))
+    let page = graph.verify_user(query, deadline).await.map_err(status)?;
+    let (findings, next_page_token) = findings(page);
+    Ok(Response::new(VerifyUserResponse { findings: Some(findings), next_page_token }))
 }
 
 pub(super) async fn repair_user(
@@ -24,15 +28,9 @@ pub(super) async fn repair_user(
     let deadline = deadline(&request);
     let RepairUserRequest { user_id, page_size, page_token } = request.into_inner();
     let query = query(user_id, page_size, page_token, true)?;
-    let page = response(graph.verify_user(query, deadline).await.map_err(status)?);
-    Ok(Response::new(RepairUserResponse {
-        drifts: page.drifts,
-        drift_count: page.drift_count,
-        edges_checked: page.edges_checked,
-        edges_in_flight: page.edges_in_flight,
-        counts_unknown: page.counts_unknown,
-        next_page_token: page.next_page_token,
-    }))
+    let page = graph.verify_user(query, deadline).await.map_err(status)?;
+    let (findings, next_page_token) = findings(page);
+    Ok(Response::new(RepairUserResponse { findings: Some(findings), next_page_token }))
 }
 
 fn query(user_id: i64, page_size: i32, page_token: String, repair: bool) -> Result<VerifyQuery, Status> {
@@ -43,15 +41,15 @@ fn query(user_id: i64, page_size: i32, page_token: String, repair: bool) -> Resu
     Ok(VerifyQuery { user, edges, page_token, repair })
 }
 
-fn response(page: VerifiedPage) -> VerifyUserResponse {
-    VerifyUserResponse {
+fn findings(page: VerifiedPage) -> (Findings, String) {
+    let findings = Findings {
         drifts: page.drifts.into_iter().map(drift).collect(),
         drift_count: page.drift_count.cast_signed(),
         edges_checked: page.edges.cast_signed(),
         edges_in_flight: page.in_flight.cast_signed(),
         counts_unknown: i32::try_from(page.unknown_lengths).unwrap_or(i32::MAX),
-        next_page_token: page.next_page_token,
-    }
+    };
+    (findings, page.next_page_token)
 }
 
 fn drift(drift: Drift) -> v1::Drift {

@@ -2,8 +2,7 @@
 
 use clap::Args;
 use socialgraph::admin::v1::{
-    GetTopologyRequest, InspectUserRequest, RepairUserRequest, VerifyUserRequest, VerifyUserResponse,
-    admin_client::AdminClient,
+    Findings, GetTopologyRequest, InspectUserRequest, RepairUserRequest, VerifyUserRequest, admin_client::AdminClient,
 };
 use tonic::transport::Channel;
 
@@ -61,20 +60,17 @@ impl Verify {
     /// Goes through all pages, and prints them as one, with sums. Fails if there is drift that was not mended.
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
         let mut client = self.call.admin().await?;
-        let mut sum = VerifyUserResponse::default();
-        let mut listing = printer.listing("socialgraph.admin.v1.VerifyUserResponse")?;
+        let (mut sum, mut page_token) = (Findings::default(), String::new());
+        let mut listing = printer.listing("socialgraph.admin.v1.Findings")?;
         loop {
-            let page = self.page(&mut client, sum.next_page_token).await?;
-            sum = VerifyUserResponse {
-                drifts: Vec::new(),
-                drift_count: sum.drift_count + page.drift_count,
-                edges_checked: sum.edges_checked + page.edges_checked,
-                edges_in_flight: sum.edges_in_flight + page.edges_in_flight,
-                counts_unknown: sum.counts_unknown + page.counts_unknown,
-                next_page_token: page.next_page_token.clone(),
-            };
+            let page;
+            (page, page_token) = self.page(&mut client, page_token).await?;
+            sum.drift_count += page.drift_count;
+            sum.edges_checked += page.edges_checked;
+            sum.edges_in_flight += page.edges_in_flight;
+            sum.counts_unknown += page.counts_unknown;
             listing.page(&page)?;
-            if sum.next_page_token.is_empty() {
+            if page_token.is_empty() {
                 break;
             }
         }
@@ -83,21 +79,18 @@ impl Verify {
         if self.repair || sum.drift_count == 0 { Ok(()) } else { Err(Error::Drift { drifts: sum.drift_count }) }
     }
 
-    async fn page(&self, client: &mut AdminClient<Channel>, page_token: String) -> Result<VerifyUserResponse, Error> {
+    /// What one call found, and the token of the next.
+    async fn page(&self, client: &mut AdminClient<Channel>, page_token: String) -> Result<(Findings, String), Error> {
         let (user_id, page_size) = (self.user, self.page_size);
-        if !self.repair {
+        let (findings, next_page_token) = if self.repair {
+            let request = self.call.request(RepairUserRequest { user_id, page_size, page_token });
+            let page = client.repair_user(request).await?.into_inner();
+            (page.findings, page.next_page_token)
+        } else {
             let request = self.call.request(VerifyUserRequest { user_id, page_size, page_token });
-            return Ok(client.verify_user(request).await?.into_inner());
-        }
-        let request = self.call.request(RepairUserRequest { user_id, page_size, page_token });
-        let page = client.repair_user(request).await?.into_inner();
-        Ok(VerifyUserResponse {
-            drifts: page.drifts,
-            drift_count: page.drift_count,
-            edges_checked: page.edges_checked,
-            edges_in_flight: page.edges_in_flight,
-            counts_unknown: page.counts_unknown,
-            next_page_token: page.next_page_token,
-        })
+            let page = client.verify_user(request).await?.into_inner();
+            (page.findings, page.next_page_token)
+        };
+        Ok((findings.unwrap_or_default(), next_page_token))
     }
 }

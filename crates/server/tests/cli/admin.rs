@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use socialgraph::admin::v1::{
-    Drift, DriftKind, GetTopologyRequest, GetTopologyResponse, InspectUserRequest, InspectUserResponse, Instance, Node,
-    NodeRole, NodeState, RepairUserRequest, RepairUserResponse, VerifyUserRequest, VerifyUserResponse,
+    Drift, DriftKind, Findings, GetTopologyRequest, GetTopologyResponse, InspectUserRequest, InspectUserResponse,
+    Instance, Node, NodeRole, NodeState, RepairUserRequest, RepairUserResponse, VerifyUserRequest, VerifyUserResponse,
     admin_server::Admin,
 };
 use tonic::{Request, Response, Status};
@@ -18,7 +18,7 @@ use crate::{
 const WELL: i64 = 2;
 
 /// Two pages, of which the first names a drift unless all is well.
-fn verified(user_id: i64, page_token: &str, repaired: bool) -> VerifyUserResponse {
+fn found(user_id: i64, page_token: &str, repaired: bool) -> (Findings, String) {
     let is_first = page_token.is_empty();
     let drift = Drift {
         kind: DriftKind::GhostFollower.into(),
@@ -29,14 +29,10 @@ fn verified(user_id: i64, page_token: &str, repaired: bool) -> VerifyUserRespons
         ..Drift::default()
     };
     let drifts = if is_first && user_id != WELL { vec![drift] } else { Vec::new() };
-    VerifyUserResponse {
-        drift_count: drifts.len() as i64,
-        drifts,
-        edges_checked: 100,
-        edges_in_flight: 1,
-        counts_unknown: 0,
-        next_page_token: if is_first { "second".to_owned() } else { String::new() },
-    }
+    let next_page_token = if is_first { "second".to_owned() } else { String::new() };
+    let drift_count = drifts.len() as i64;
+    let findings = Findings { drifts, drift_count, edges_checked: 100, edges_in_flight: 1, counts_unknown: 0 };
+    (findings, next_page_token)
 }
 
 #[tonic::async_trait]
@@ -75,21 +71,15 @@ impl Admin for Fake {
     async fn verify_user(&self, request: Request<VerifyUserRequest>) -> Result<Response<VerifyUserResponse>, Status> {
         self.record(&request, Call::Verify);
         let VerifyUserRequest { user_id, page_token, .. } = request.into_inner();
-        Ok(Response::new(verified(user_id, &page_token, false)))
+        let (findings, next_page_token) = found(user_id, &page_token, false);
+        Ok(Response::new(VerifyUserResponse { findings: Some(findings), next_page_token }))
     }
 
     async fn repair_user(&self, request: Request<RepairUserRequest>) -> Result<Response<RepairUserResponse>, Status> {
         self.record(&request, Call::Repair);
         let RepairUserRequest { user_id, page_token, .. } = request.into_inner();
-        let page = verified(user_id, &page_token, true);
-        Ok(Response::new(RepairUserResponse {
-            drifts: page.drifts,
-            drift_count: page.drift_count,
-            edges_checked: page.edges_checked,
-            edges_in_flight: page.edges_in_flight,
-            counts_unknown: page.counts_unknown,
-            next_page_token: page.next_page_token,
-        }))
+        let (findings, next_page_token) = found(user_id, &page_token, true);
+        Ok(Response::new(RepairUserResponse { findings: Some(findings), next_page_token }))
     }
 }
 

@@ -22,6 +22,7 @@ async fn calls_in_progress_end_well_while_the_server_drains() {
 
     let client = server.client();
     let (service, shutdown, address) = (server.service.clone(), server.shutdown.clone(), server.addresses.grpc);
+    let admin_address = server.addresses.admin_grpc;
     let gated = behave("gate");
     let calls = join_all((0..CALLS).map(|_| client.unary("Follow", &gated)));
     let driver = async {
@@ -30,11 +31,15 @@ async fn calls_in_progress_end_well_while_the_server_drains() {
         // Load balancers see it first; calls that come meanwhile are served.
         assert_eq!(health::next(&mut watch).await, Some(ServingStatus::NotServing));
         assert_eq!(server.get("/readyz").await, (503, "draining\n".to_owned()));
+        let admin = health::check_admin(&server, "socialgraph.admin.v1.Admin").await;
+        assert_eq!(admin.unwrap(), ServingStatus::NotServing);
         client.unary("Follow", &[]).await.unwrap();
         // Ends when the delay is over; it would keep its connection open for ever.
         while health::next(&mut watch).await.is_some() {}
-        while TcpStream::connect(address).await.is_ok() {
-            tokio::task::yield_now().await;
+        for address in [address, admin_address] {
+            while TcpStream::connect(address).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
         }
         service.gate.add_permits(CALLS as usize);
     };

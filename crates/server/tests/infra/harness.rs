@@ -70,8 +70,12 @@ impl TestServer {
 
     /// A client with a connection of its own.
     pub(crate) fn client(&self) -> Client {
-        let hyper = HyperClient::builder(TokioExecutor::new()).http2_only(true).build(HttpConnector::new());
-        Client { grpc: Grpc::with_origin(hyper, uri(self.addresses.grpc)) }
+        client_of(self.addresses.grpc)
+    }
+
+    /// The same of the port for operators.
+    pub(crate) fn admin_client(&self) -> Client {
+        client_of(self.addresses.admin_grpc)
     }
 
     /// The status and the text of a page of the admin port.
@@ -83,6 +87,11 @@ impl TestServer {
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
+}
+
+fn client_of(address: SocketAddr) -> Client {
+    let hyper = HyperClient::builder(TokioExecutor::new()).http2_only(true).build(HttpConnector::new());
+    Client { grpc: Grpc::with_origin(hyper, uri(address)) }
 }
 
 pub(crate) fn uri(address: SocketAddr) -> Uri {

@@ -68,6 +68,9 @@ async fn a_call_too_many_is_shed_with_pushback_and_health_is_not() {
         assert_eq!(status.get_details_retry_info().unwrap().retry_delay, Some(Duration::from_millis(200)));
         assert_eq!(status.metadata().get("grpc-retry-pushback-ms").unwrap(), "200");
         assert!(crate::health::check(&server, "").await.is_ok());
+        // The port for operators has a limit of its own: it is asked, and does not have the call.
+        let status = server.admin_client().unary("IsFollowing", &[]).await.unwrap_err();
+        assert_eq!(status.code(), Code::Unimplemented);
         server.service.gate.add_permits(1);
     });
     first.unwrap();

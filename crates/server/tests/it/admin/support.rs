@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use keyspace::{Key, List};
 use model::UserId;
-use socialgraph::admin::v1::{Drift, DriftKind, RepairUserRequest, VerifyUserRequest, VerifyUserResponse};
+use socialgraph::admin::v1::{Drift, DriftKind, Findings, RepairUserRequest, VerifyUserRequest};
 
 use crate::support::{Api, Place, micros};
 
@@ -29,7 +29,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    fn add(&mut self, page: &VerifyUserResponse, is_repair: bool) {
+    fn add(&mut self, page: &Findings, is_repair: bool) {
         assert!(page.drifts.len() as i64 <= page.drift_count);
         assert!(page.drifts.iter().all(|drift| drift.repaired == is_repair), "{page:?}");
         self.drifts.extend(page.drifts.iter().map(short));
@@ -62,7 +62,7 @@ pub(super) async fn verify_by(api: &Api, user_id: i64, page_size: i32) -> Looked
     loop {
         let request = VerifyUserRequest { user_id, page_size, page_token };
         let page = api.admin().verify_user(request).await.expect("verify").into_inner();
-        looked.add(&page, false);
+        looked.add(&page.findings.expect("findings"), false);
         page_token = page.next_page_token;
         if page_token.is_empty() {
             return looked;
@@ -81,15 +81,7 @@ pub(super) async fn repair(api: &Api, user_id: i64) -> Looked {
         let request = RepairUserRequest { user_id, page_size: 0, page_token };
         let page = api.admin().repair_user(request).await.expect("repair").into_inner();
         page_token = page.next_page_token;
-        let page = VerifyUserResponse {
-            drifts: page.drifts,
-            drift_count: page.drift_count,
-            edges_checked: page.edges_checked,
-            edges_in_flight: page.edges_in_flight,
-            counts_unknown: page.counts_unknown,
-            next_page_token: String::new(),
-        };
-        looked.add(&page, true);
+        looked.add(&page.findings.expect("findings"), true);
         if page_token.is_empty() {
             return looked;
         }

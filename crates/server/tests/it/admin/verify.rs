@@ -104,7 +104,7 @@ async fn bad_input_is_refused(place: Place) {
     let mut token = String::new();
     for _ in 0..4 {
         let page = api.admin().verify_user(request(1, &token)).await.unwrap().into_inner();
-        assert_eq!(page.edges_checked, 1);
+        assert_eq!(page.findings.unwrap().edges_checked, 1);
         token = page.next_page_token;
         if token.is_empty() {
             break;
