@@ -41,6 +41,7 @@ macro_rules! scripts {
 scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
+    BEGIN_IMPORT: "begin_import",
     CHANGES: "changes" with "log",
     CLAIM: "claim",
     CLOSE_SHARD: "close_shard" with "order" "list",
@@ -68,6 +69,7 @@ scripts! {
     PUSH: "push" with "order" "segments" "inbox",
     RANGE: "range" with "order" "list",
     RECOUNT: "recount",
+    SAVE_IMPORT: "save_import",
     SCROLL: "scroll" with "order" "segments" "inbox" "list",
     SHORT_LISTS: "short_lists" with "order" "list",
     SPREAD: "spread" with "order" "list",

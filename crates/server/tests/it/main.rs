@@ -42,6 +42,7 @@ mod feeds;
 mod field;
 mod follow;
 mod import;
+mod import_ids;
 mod inspect;
 mod instances;
 mod keys;
@@ -70,6 +71,7 @@ fn cases_times_backends() {
         field::CASES,
         follow::CASES,
         import::CASES,
+        import_ids::CASES,
         inspect::CASES,
         instances::CASES,
         keys::CASES,
