@@ -180,6 +180,7 @@ pub(crate) async fn prepare(mut graph: SocialGraphClient<Channel>) -> Result<()>
         follower_id,
         followee_id,
         followed_at: None,
+        import_id: String::new(),
     });
     let rows: Vec<_> = rows.collect();
     let sent = rows.len() as i64;

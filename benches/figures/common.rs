@@ -137,6 +137,7 @@ async fn import(stage: &Stage) -> Result<()> {
         follower_id,
         followee_id,
         followed_at: None,
+        import_id: String::new(),
     });
     let answer = stage.graph.clone().import_edges(stream::iter(rows)).await?.into_inner();
     calls::check(answer.created + answer.existing == sent, "import_edges")

@@ -80,7 +80,12 @@ impl Audience {
     }
 
     async fn prepare(self, stage: &Stage) -> Result<()> {
-        let row = |follower_id| ImportEdgesRequest { follower_id, followee_id: AUTHOR, followed_at: None };
+        let row = |follower_id| ImportEdgesRequest {
+            follower_id,
+            followee_id: AUTHOR,
+            followed_at: None,
+            import_id: String::new(),
+        };
         let rows: Vec<_> = self.readers().map(row).collect();
         stage.graph.clone().import_edges(stream::iter(rows)).await?;
         let scrolls = self.readers().map(|user_id| {

@@ -51,6 +51,7 @@ impl Load {
             follower_id: ids::of_group(READER, author * READERS + reader),
             followee_id: ids::of_group(AUTHOR, author),
             followed_at: None,
+            import_id: String::new(),
         };
         let rows: Vec<_> =
             (0..AUTHORS).flat_map(|author| (0..READERS).map(move |reader| row(reader, author))).collect();

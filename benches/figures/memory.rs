@@ -192,6 +192,7 @@ async fn inboxes(stage: &Stage) -> Result<()> {
         follower_id: ids::of_group(READER, reader),
         followee_id: ids::of_group(AUTHOR, author),
         followed_at: None,
+        import_id: String::new(),
     };
     let rows: Vec<_> = (0..READERS).flat_map(|reader| (0..AUTHORS).map(move |author| row(reader, author))).collect();
     stage.graph.clone().import_edges(stream::iter(rows)).await?;

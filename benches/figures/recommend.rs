@@ -60,6 +60,7 @@ async fn import(stage: &Stage, n: u64, friends: u64, of_friend: u64) -> Result<(
         follower_id,
         followee_id,
         followed_at: None,
+        import_id: String::new(),
     });
     let answer = stage.graph.clone().import_edges(stream::iter(rows)).await?.into_inner();
     calls::check(answer.created == sent, "import_edges")

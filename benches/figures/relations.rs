@@ -191,8 +191,12 @@ fn plain_edges() -> impl Iterator<Item = (i64, i64)> {
 }
 
 async fn import(stage: &Stage, edges: impl Iterator<Item = (i64, i64)> + Send + 'static) -> Result<()> {
-    let rows =
-        edges.map(|(follower_id, followee_id)| ImportEdgesRequest { follower_id, followee_id, followed_at: None });
+    let rows = edges.map(|(follower_id, followee_id)| ImportEdgesRequest {
+        follower_id,
+        followee_id,
+        followed_at: None,
+        import_id: String::new(),
+    });
     let answer = stage.graph.clone().import_edges(stream::iter(rows)).await?.into_inner();
     calls::check(answer.invalid + answer.self_ + answer.over_limit == 0, "import_edges")
 }

@@ -109,7 +109,12 @@ impl Star {
     }
 
     async fn import(&self) -> Result<()> {
-        let edge = |follower_id, followee_id| ImportEdgesRequest { follower_id, followee_id, followed_at: None };
+        let edge = |follower_id, followee_id| ImportEdgesRequest {
+            follower_id,
+            followee_id,
+            followed_at: None,
+            import_id: String::new(),
+        };
         let ordinary = (0..ORDINARY_ACCOUNTS * FOLLOWERS)
             .map(move |n| edge(ids::of_group(FOLLOWER, n), ids::of_group(ORDINARY, n % ORDINARY_ACCOUNTS)));
         self.graph().import_edges(stream::iter(ordinary)).await?;

@@ -1,12 +1,12 @@
 use std::fmt::{self, Write};
 
 use bytes::Bytes;
-use model::{PostId, UserId};
+use model::{ImportId, PostId, UserId};
 use thiserror::Error;
 
 use crate::{
     chain::Shard,
-    partition::{Partition, PartitionCount, Tag},
+    partition::{Partition, PartitionCount, Tag, mix64},
     slot::Slot,
 };
 
@@ -274,6 +274,14 @@ impl Keyspace {
     pub fn trial(&self, partition: Partition, name: &str) -> Key {
         let mut key = self.of_tag("trial", self.tag(partition));
         let _infallible = write!(key.0, ":{name}");
+        key.finish()
+    }
+
+    /// HASH: how far an import is. Kept for 7 days. It lies in a partition that the id chooses.
+    pub fn import(&self, id: &ImportId) -> Key {
+        let hash = id.as_str().bytes().fold(0, |hash, byte| mix64(hash ^ u64::from(byte)));
+        let mut key = self.of_tag("import", self.tag(self.count.share((hash >> 32) as u32)));
+        let _infallible = write!(key.0, ":{id}");
         key.finish()
     }
 

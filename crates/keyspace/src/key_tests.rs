@@ -79,3 +79,13 @@ fn names_are_checked() {
         assert!(Keyspace::new(name, PartitionCount::DEFAULT).is_ok());
     }
 }
+
+#[test]
+fn imports_are_spread_over_the_partitions_by_their_ids() {
+    let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
+    let import = |id: &str| keys.import(&ImportId::new(id).unwrap());
+    assert_eq!(import("edges.1").to_string(), "sg:{0x8}:import:edges.1");
+    let slots: std::collections::HashSet<_> =
+        (0..100).map(|number| import(&format!("edges.{number}")).slot()).collect();
+    assert!(slots.len() > 80, "{}", slots.len());
+}

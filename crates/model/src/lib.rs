@@ -3,6 +3,7 @@
 mod deadline;
 mod edge;
 mod id;
+mod import_id;
 pub mod limits;
 mod position;
 mod post;
@@ -13,6 +14,7 @@ mod version;
 pub use deadline::Deadline;
 pub use edge::{Edge, SelfReference};
 pub use id::{InvalidUserId, UserId};
+pub use import_id::{ImportId, InvalidImportId};
 pub use position::{Entry, Order, Window};
 pub use post::{FeedEntry, InvalidPostId, PostId};
 pub use time::{InvalidTime, Micros};

@@ -46,5 +46,7 @@ pub const MAX_PAGE_BYTES: usize = 3 << 20;
 pub const INBOX_CAP_RANGE: RangeInclusive<u32> = 10..=1_000;
 /// Most rows that an import names as faulty.
 pub const MAX_IMPORT_ERRORS: usize = 100;
+/// Most characters of an import's id.
+pub const MAX_IMPORT_ID_CHARS: usize = 64;
 /// What `max_following` may be configured to. Above, probing a list would take a Redis primary too long.
 pub const MAX_FOLLOWING_RANGE: RangeInclusive<u32> = 1..=50_000;

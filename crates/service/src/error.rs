@@ -23,6 +23,12 @@ pub enum ServiceError {
     /// The author has published another content under the same id. The name of the request's field that holds it.
     #[error("{0}: another content was published under this id")]
     IdReused(&'static str),
+    /// The first rows of an import are not those that were imported under its id. How many these are.
+    #[error("import_id: the first {0} rows are not those that were imported under this id")]
+    ImportIdReused(u64),
+    /// Another call goes on with the import.
+    #[error("another call has taken this import over")]
+    ImportTakenOver,
     /// The time of a post is too far in the future.
     #[error("must be at most 10 s in the future")]
     FuturePost,

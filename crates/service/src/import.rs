@@ -17,7 +17,7 @@ const CHUNK: usize = 512;
 /// for longer than the relays of other instances wait.
 const CHUNKS_IN_FLIGHT: usize = 2;
 /// How long one chunk may take: longer than a failover.
-const TIME_LIMIT: Duration = Duration::from_secs(15);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 /// A row to be imported.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +79,18 @@ impl Graph {
         rows: impl Stream<Item = Result<ImportRow, RowProblem>> + Send,
         deadline: Option<Deadline>,
     ) -> Result<ImportSummary, ServiceError> {
+        self.import_from(1, rows, deadline).await
+    }
+
+    /// The same of rows the first of which has a number.
+    pub(crate) async fn import_from(
+        &self,
+        first: u64,
+        rows: impl Stream<Item = Result<ImportRow, RowProblem>> + Send,
+        deadline: Option<Deadline>,
+    ) -> Result<ImportSummary, ServiceError> {
         let mut gathering = Gathering::new(self.inner.store.keys().partitions());
-        let rows = rows.zip(iter(1_u64..)).map(Some).chain(iter([None]));
+        let rows = rows.zip(iter(first..)).map(Some).chain(iter([None]));
         let chunks = rows.filter_map(move |row| {
             ready(match row {
                 Some((row, number)) => gathering.add(row, number),
@@ -306,7 +316,7 @@ impl ImportSummary {
         self.faults.truncate(MAX_IMPORT_ERRORS);
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.created += other.created;
         self.existing += other.existing;
         self.superseded += other.superseded;

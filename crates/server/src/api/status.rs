@@ -24,6 +24,8 @@ pub(super) fn status(error: ServiceError) -> Status {
         }
         ServiceError::OperationNotFound => with_reason(Code::NotFound, ErrorReason::OperationNotFound, text, None),
         ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
+        ServiceError::ImportIdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
+        ServiceError::ImportTakenOver => with_reason(Code::Aborted, ErrorReason::ImportTakenOver, text, None),
         ServiceError::FuturePost => invalid_fields(vec![("published_at".to_owned(), text)]),
         ServiceError::InvalidPageToken => {
             with_reason(Code::InvalidArgument, ErrorReason::InvalidPageToken, format!("page_token: {text}"), None)
@@ -83,6 +85,8 @@ mod tests {
             (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
             (ServiceError::OperationNotFound, Code::NotFound, "OPERATION_NOT_FOUND", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
+            (ServiceError::ImportIdReused(7), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
+            (ServiceError::ImportTakenOver, Code::Aborted, "IMPORT_TAKEN_OVER", false),
             (ServiceError::FuturePost, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
             (ServiceError::InvalidResumeToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),

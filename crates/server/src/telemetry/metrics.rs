@@ -194,6 +194,13 @@ pub const METRICS: &[Metric] = &[
     metric("socialgraph_drifts_repaired_total", Counter, Count, &["kind"], "What RepairUser mended of that."),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
+    metric(
+        "socialgraph_import_checkpoints_total",
+        Counter,
+        Count,
+        &[],
+        "Checkpoints of imports with an id: one for each 262,144 rows, and one at the end.",
+    ),
     metric("socialgraph_export_edges_total", Counter, Count, &[], "Edges that ExportEdges read."),
     metric(
         "socialgraph_fanout_deliveries_total",

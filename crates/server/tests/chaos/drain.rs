@@ -48,7 +48,8 @@ async fn calls_in_progress_are_answered_before_the_server_stops() {
             cluster.resume(node).await.expect("resume");
         }
         for followee_id in 1..=10 {
-            let row = ImportEdgesRequest { follower_id: CALLS + 2, followee_id, followed_at: None };
+            let row =
+                ImportEdgesRequest { follower_id: CALLS + 2, followee_id, followed_at: None, import_id: String::new() };
             rows.send(row).await.expect("the import goes on");
         }
         drop(rows);

@@ -13,6 +13,7 @@ mod feed;
 mod feeds;
 mod hang;
 mod import;
+mod import_id;
 mod model;
 mod random_faults;
 mod reshard;

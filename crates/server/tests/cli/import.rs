@@ -12,7 +12,7 @@ use crate::{
     Outcome,
     answers::time,
     run_words,
-    server::{BREAKING, Fake},
+    server::{BREAKING, BREAKS_ONCE, Fake},
 };
 
 fn file(bytes: &[u8]) -> NamedTempFile {
@@ -34,7 +34,7 @@ async fn import(endpoint: &str, bytes: &[u8], options: &[&str]) -> Outcome {
 }
 
 fn edge(follower_id: i64, followee_id: i64) -> ImportEdgesRequest {
-    ImportEdgesRequest { follower_id, followee_id, followed_at: None }
+    ImportEdgesRequest { follower_id, followee_id, followed_at: None, import_id: String::new() }
 }
 
 #[tokio::test]
@@ -130,6 +130,20 @@ async fn an_import_that_breaks_says_how_far_it_came() {
     // Back-pressure holds back what nobody reads.
     assert!((5_001..500_000).contains(&sent), "{sent}");
     assert_eq!(error["code"], "UNAVAILABLE");
+}
+
+#[tokio::test]
+async fn an_import_with_an_id_begins_again_by_itself() {
+    let (fake, endpoint) = Fake::start().await;
+    let outcome = import(&endpoint, b"1 2\n3 4\n", &["--import-id", BREAKS_ONCE, "--json"]).await;
+    assert!(outcome.ok, "{}", outcome.err);
+    assert_eq!(outcome.json()["created"], "2");
+    // The first row tells the id.
+    let first = ImportEdgesRequest { import_id: BREAKS_ONCE.to_owned(), ..edge(1, 2) };
+    assert_eq!(fake.rows(), [first.clone(), first, edge(3, 4)]);
+
+    let outcome = run_words(&endpoint, &["import", "/dev/null", "--import-id", "x"]).await;
+    assert!(outcome.ok, "{}", outcome.err);
 }
 
 #[tokio::test]

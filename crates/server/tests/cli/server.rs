@@ -28,6 +28,8 @@ pub(crate) const OVERLOADED: i64 = 13;
 pub(crate) const SILENT: i64 = 15;
 /// A row of this follower breaks an import.
 pub(crate) const BREAKING: i64 = 1_000_000_016;
+/// The first import with this id breaks at its first row.
+pub(crate) const BREAKS_ONCE: &str = "once";
 
 /// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
@@ -372,8 +374,11 @@ impl SocialGraph for Fake {
         while let Some(edge) = rows.next().await {
             let edge = edge?;
             row += 1;
-            self.rows.lock().unwrap().push(edge);
+            self.rows.lock().unwrap().push(edge.clone());
+            let is_first =
+                |rows: &[ImportEdgesRequest]| rows.iter().filter(|row| row.import_id == BREAKS_ONCE).count() == 1;
             let reason = match edge {
+                edge if edge.import_id == BREAKS_ONCE && is_first(&self.rows()) => return Err(unavailable()),
                 ImportEdgesRequest { follower_id: BREAKING, .. } => return Err(unavailable()),
                 edge if edge.follower_id <= 0 || edge.followee_id <= 0 => {
                     answer.invalid += 1;

@@ -106,7 +106,8 @@ async fn an_unfollow_supersedes_older_rows_only(place: Place) {
 async fn bad_rows_are_named_and_the_others_imported(place: Place) {
     let api = place.serve(&[]).await;
     let time = |seconds, nanos| Some(prost_types::Timestamp { seconds, nanos });
-    let timed = |followed_at| ImportEdgesRequest { follower_id: 1, followee_id: 9, followed_at };
+    let timed =
+        |followed_at| ImportEdgesRequest { follower_id: 1, followee_id: 9, followed_at, import_id: String::new() };
     let rows = vec![
         row(1, 2),
         row(0, 2),
@@ -200,8 +201,8 @@ async fn a_caller_that_goes_away_leaves_no_half_edge(place: Place) {
     let mut social = api.social();
     let call = social.import_edges(ReceiverStream::new(receiver));
     let sending = async {
-        for &row in &rows {
-            sender.send(row).await.unwrap();
+        for row in &rows {
+            sender.send(row.clone()).await.unwrap();
         }
         // The service writes what it has, and waits for more.
         eventually("rows are written", async || (api.count(1).await.0 > 0).then_some(())).await;

@@ -43,6 +43,7 @@ mod feeds;
 mod field;
 mod follow;
 mod import;
+mod import_ids;
 mod inspect;
 mod instances;
 mod keys;
@@ -72,6 +73,7 @@ fn cases_times_backends() {
         field::CASES,
         follow::CASES,
         import::CASES,
+        import_ids::CASES,
         inspect::CASES,
         instances::CASES,
         keys::CASES,

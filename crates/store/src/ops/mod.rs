@@ -7,6 +7,7 @@ mod deletion;
 mod dismissals;
 mod export;
 mod followers;
+mod imports;
 mod inbox;
 mod keyspace;
 mod lists;
@@ -30,6 +31,7 @@ pub use deletion::{
 pub use dismissals::{Dismiss, Dismissed};
 pub use export::{ChangesPart, FindLogPlace, ListsRead, LogPlace, ReadChanges, ShortLists};
 pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
+pub use imports::{BeginImport, Checkpoint, SaveImport};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,

@@ -1,11 +1,8 @@
 //! How far an import is: rows that the server's back-pressure let through.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use futures::{Stream, StreamExt, stream};
@@ -22,17 +19,16 @@ pub(super) struct Progress {
     sent: Arc<AtomicU64>,
     line: Arc<AtomicU64>,
     bar: ProgressBar,
-    started: Instant,
 }
 
 impl Progress {
-    /// Starts the clock. A bar is drawn on standard error if that is a terminal and `visible`.
+    /// A bar is drawn on standard error if that is a terminal and `visible`.
     pub(super) fn start(size: Option<u64>, visible: bool) -> Self {
         // A terminal is told by the library: elsewhere it draws nothing.
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let sent = Arc::new(AtomicU64::new(0));
         let bar = ProgressBar::with_draw_target(size, target).with_style(style(size.is_some(), Arc::clone(&sent)));
-        Self { sent, line: Arc::default(), bar, started: Instant::now() }
+        Self { sent, line: Arc::default(), bar }
     }
 
     /// The rows of the batches, each counted when it is taken.
@@ -60,10 +56,9 @@ impl Progress {
         self.line.load(Ordering::Relaxed)
     }
 
-    /// Takes the bar away and stops the clock.
-    pub(super) fn finish(&self) -> std::time::Duration {
+    /// Takes the bar away.
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
-        self.started.elapsed()
     }
 }
 

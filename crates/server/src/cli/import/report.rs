@@ -47,6 +47,7 @@ pub(super) struct Report {
     problems: Vec<Problem>,
     more_problems: u64,
     rows: u64,
+    skipped: u64,
     elapsed: Duration,
 }
 
@@ -72,6 +73,7 @@ impl Report {
             more_problems: failed.saturating_sub(problems.len() as u64),
             problems,
             rows: parsed.lines.rows() + parsed.bad,
+            skipped: count(answer.rows_skipped),
             elapsed,
         }
     }
@@ -83,6 +85,9 @@ impl Report {
     fn print_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let elapsed = self.elapsed.as_secs_f64();
         writeln!(out, "{} rows in {elapsed:.2} s, {} rows/s", self.rows, super::rate(self.rows, self.elapsed))?;
+        if self.skipped > 0 {
+            writeln!(out, "{} of them were imported before", self.skipped)?;
+        }
         let width = self.counts.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or_default();
         for (name, count) in self.counts {
             let name = if name == "overLimit" { "over limit" } else { name };
@@ -110,6 +115,7 @@ impl Report {
             })
         });
         object.insert("rows".into(), self.rows.to_string().into());
+        object.insert("rowsSkipped".into(), self.skipped.to_string().into());
         object.insert("elapsed".into(), format!("{:.3}s", self.elapsed.as_secs_f64()).into());
         object.insert("rowsPerSecond".into(), super::rate(self.rows, self.elapsed).to_string().into());
         object.insert("problems".into(), problems.collect());

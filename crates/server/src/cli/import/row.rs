@@ -67,6 +67,7 @@ pub(super) fn parse(line: &[u8], offset: i64) -> Result<Option<ImportEdgesReques
         follower_id: id(follower, offset)?,
         followee_id: id(followee, offset)?,
         followed_at: timestamp(time)?,
+        import_id: String::new(),
     }))
 }
 
@@ -106,12 +107,12 @@ mod tests {
     use super::*;
 
     fn row(follower_id: i64, followee_id: i64) -> Result<Option<ImportEdgesRequest>, RowError<'static>> {
-        Ok(Some(ImportEdgesRequest { follower_id, followee_id, followed_at: None }))
+        Ok(Some(ImportEdgesRequest { follower_id, followee_id, followed_at: None, import_id: String::new() }))
     }
 
     fn row_at(seconds: i64, nanos: i32) -> Result<Option<ImportEdgesRequest>, RowError<'static>> {
         let followed_at = Some(Timestamp { seconds, nanos });
-        Ok(Some(ImportEdgesRequest { follower_id: 1, followee_id: 2, followed_at }))
+        Ok(Some(ImportEdgesRequest { follower_id: 1, followee_id: 2, followed_at, import_id: String::new() }))
     }
 
     #[test]
@@ -184,7 +185,7 @@ mod tests {
             let followed_at = followed_at.map(|(seconds, nanos)| Timestamp { seconds, nanos });
             let time = followed_at.map(|time| format!("{separator}{time}")).unwrap_or_default();
             let line = format!("{follower_id}{separator}{followee_id}{time}{end}");
-            prop_assert_eq!(parse(line.as_bytes(), 0), Ok(Some(ImportEdgesRequest { follower_id, followee_id, followed_at })));
+            prop_assert_eq!(parse(line.as_bytes(), 0), Ok(Some(ImportEdgesRequest { follower_id, followee_id, followed_at, import_id: String::new() })));
         }
 
         #[test]

@@ -84,7 +84,12 @@ async fn field_f38_killed_in_mid_fan_out_and_everyone_has_every_post_once() {
 }
 
 async fn follow_and_scroll(fleet: &Fleet<'_>) {
-    let row = |follower_id| ImportEdgesRequest { follower_id, followee_id: AUTHOR, followed_at: None };
+    let row = |follower_id| ImportEdgesRequest {
+        follower_id,
+        followee_id: AUTHOR,
+        followed_at: None,
+        import_id: String::new(),
+    };
     let rows: Vec<_> = READERS.map(row).collect();
     let answer = fleet.call(rows, |mut c, r| async move {
         let (metadata, extensions, rows) = r.into_parts();

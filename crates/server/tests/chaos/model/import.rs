@@ -97,5 +97,5 @@ fn request(edge: (i64, i64), begin: Begin) -> ImportEdgesRequest {
             Some(Timestamp { seconds: at / MICROS, nanos: (at % MICROS) as i32 * 1_000 })
         }
     };
-    ImportEdgesRequest { follower_id: edge.0, followee_id: edge.1, followed_at }
+    ImportEdgesRequest { follower_id: edge.0, followee_id: edge.1, followed_at, import_id: String::new() }
 }

@@ -111,8 +111,13 @@ fn addresses(line: &str) -> Option<[Vec<SocketAddr>; 4]> {
 
 /// The `import` subcommand with its standard input piped.
 pub(crate) fn import(server: SocketAddr, file: &Path) -> Child {
+    import_with(server, file, &[])
+}
+
+/// The same with more options.
+pub(crate) fn import_with(server: SocketAddr, file: &Path, options: &[&str]) -> Child {
     let mut command = command();
-    command.args(["import", "--json", "--endpoint", &format!("http://{server}")]).arg(file);
+    command.args(["import", "--json", "--endpoint", &format!("http://{server}")]).args(options).arg(file);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("start the import")
 }

@@ -109,7 +109,12 @@ async fn field_r8_the_largest_answers_stay_small(place: Place) {
     };
     let common = api.common(common).await;
     assert_eq!(common.users.len(), 500);
-    let bad = ImportEdgesRequest { follower_id: i64::MIN, followee_id: i64::MIN, followed_at: None };
+    let bad = ImportEdgesRequest {
+        follower_id: i64::MIN,
+        followee_id: i64::MIN,
+        followed_at: None,
+        import_id: String::new(),
+    };
     let faults = api.import(vec![bad; 1_000]).await;
     assert_eq!(faults.errors.len(), 100);
     for bytes in [batch.encoded_len(), counts.encoded_len(), common.encoded_len(), faults.encoded_len()] {

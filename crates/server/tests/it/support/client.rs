@@ -117,12 +117,12 @@ impl Api {
 
 /// A row of an import, from now.
 pub(crate) fn row(follower_id: i64, followee_id: i64) -> ImportEdgesRequest {
-    ImportEdgesRequest { follower_id, followee_id, followed_at: None }
+    ImportEdgesRequest { follower_id, followee_id, followed_at: None, import_id: String::new() }
 }
 
 /// A row of an import, with its time in microseconds.
 pub(crate) fn row_at(follower_id: i64, followee_id: i64, at: i64) -> ImportEdgesRequest {
-    ImportEdgesRequest { follower_id, followee_id, followed_at: Some(stamp(at)) }
+    ImportEdgesRequest { follower_id, followee_id, followed_at: Some(stamp(at)), import_id: String::new() }
 }
 
 pub(crate) fn stamp(micros: i64) -> Timestamp {
