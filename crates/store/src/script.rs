@@ -41,6 +41,7 @@ macro_rules! scripts {
 scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
+    CHANGES: "changes",
     CLAIM: "claim",
     CLOSE_SHARD: "close_shard" with "order" "list",
     COMPACT: "compact",
