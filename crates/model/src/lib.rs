@@ -5,6 +5,7 @@ mod edge;
 mod id;
 pub mod limits;
 mod position;
+mod positions;
 mod post;
 mod time;
 mod token;

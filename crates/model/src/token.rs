@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use siphasher::sip::SipHasher24;
 use thiserror::Error;
 
-use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version};
+use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version, positions};
 
 /// Seals and opens the opaque tokens that callers carry: page tokens and consistency tokens.
 ///
@@ -34,6 +34,8 @@ pub enum TokenKind {
     KnownFollowers = 21,
     /// A page of `CommonFollowers`.
     CommonFollowers = 22,
+    /// A place in the changes of `WatchRelationships`.
+    Watch = 30,
 }
 
 /// What a consistency token tells of a write.
@@ -124,8 +126,22 @@ impl TokenKey {
         Ok(FeedPlace { last: FeedEntry { at: Micros::new(at).map_err(|_| InvalidToken)?, post, author }, shown })
     }
 
-    fn seal<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], payload: [u8; N]) -> String {
-        let mut token = Vec::with_capacity(HEADER_BYTES + N + CHECKSUM_BYTES);
+    /// A token of how far the log of each of some partitions was read, all in a fixed order: the version of the last entry
+    /// read, 0 if none was. Bound to the users whose changes are watched.
+    pub fn seal_positions(&self, users: &[i64], positions: &[Version]) -> String {
+        self.seal(TokenKind::Watch, users, positions::encode(positions))
+    }
+
+    /// How far the logs of `partitions` partitions were read.
+    pub fn open_positions(&self, users: &[i64], partitions: usize, token: &str) -> Result<Vec<Version>, InvalidToken> {
+        let most = positions::MOST_BYTES * (partitions + 1);
+        let payload = self.open_bytes(TokenKind::Watch, users, token, most)?;
+        positions::decode(&payload, partitions).ok_or(InvalidToken)
+    }
+
+    fn seal(&self, kind: TokenKind, bound_to: &[i64], payload: impl AsRef<[u8]>) -> String {
+        let payload = payload.as_ref();
+        let mut token = Vec::with_capacity(HEADER_BYTES + payload.len() + CHECKSUM_BYTES);
         token.extend([FORMAT, kind as u8]);
         token.extend(payload);
         token.extend(self.checksum(bound_to, &token));
@@ -133,7 +149,12 @@ impl TokenKey {
     }
 
     fn open<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], token: &str) -> Result<[u8; N], InvalidToken> {
-        if token.len() > 2 * (HEADER_BYTES + N + CHECKSUM_BYTES) {
+        self.open_bytes(kind, bound_to, token, N)?.try_into().map_err(|_| InvalidToken)
+    }
+
+    /// The payload, of at most so many bytes.
+    fn open_bytes(&self, kind: TokenKind, bound_to: &[i64], token: &str, most: usize) -> Result<Vec<u8>, InvalidToken> {
+        if token.len() > 2 * (HEADER_BYTES + most + CHECKSUM_BYTES) {
             return Err(InvalidToken);
         }
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| InvalidToken)?;
@@ -141,8 +162,7 @@ impl TokenKey {
         if *checksum != self.checksum(bound_to, content) {
             return Err(InvalidToken);
         }
-        let payload = content.strip_prefix(&[FORMAT, kind as u8]).ok_or(InvalidToken)?;
-        payload.try_into().map_err(|_| InvalidToken)
+        content.strip_prefix(&[FORMAT, kind as u8]).map(<[u8]>::to_vec).ok_or(InvalidToken)
     }
 
     fn checksum(&self, bound_to: &[i64], content: &[u8]) -> [u8; CHECKSUM_BYTES] {
@@ -242,6 +262,16 @@ mod tests {
             prop_assert_eq!(KEY.open_feed(UserId::MIN, &token), Ok(FeedPlace { last, shown }));
             prop_assert_eq!(KEY.open_feed(UserId::MAX, &token), Err(InvalidToken));
             prop_assert_eq!(KEY.open_page(TokenKind::Feed, &[1], &token), Err(InvalidToken));
+        }
+
+        #[test]
+        fn a_token_of_positions_opens_only_for_its_users(versions in proptest::collection::vec(0..=(1_u64 << 53), 0..80)) {
+            let versions: Vec<Version> = versions.into_iter().map(Version).collect();
+            let token = KEY.seal_positions(&[7, 9], &versions);
+            prop_assert_eq!(KEY.open_positions(&[7, 9], versions.len(), &token), Ok(versions.clone()));
+            prop_assert_eq!(KEY.open_positions(&[7], versions.len(), &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_positions(&[7, 9], versions.len() + 1, &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_consistency(&token), Err(InvalidToken));
         }
 
         #[test]

@@ -35,6 +35,7 @@ mod spread;
 mod times;
 mod versions;
 mod waiting;
+mod watch;
 mod withdraw;
 
 pub use batches::{Batch, FollowedRow, UnfollowedRow};
@@ -53,4 +54,5 @@ pub use lists::{ListPage, ListQuery};
 pub use posts::{NewPost, Post, Published};
 pub use recommend::{RecommendQuery, Recommendations, Recommended};
 pub use relations::{Mutual, MutualsPage, MutualsQuery, Relationship};
-pub use store::ops::Counts;
+pub use store::ops::{Change, ChangeKind, Counts};
+pub use watch::{Watch, WatchBatch, WatchQuery};

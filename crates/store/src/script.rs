@@ -41,7 +41,6 @@ macro_rules! scripts {
 scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
-    CHANGES: "changes",
     CLAIM: "claim",
     CLOSE_SHARD: "close_shard" with "order" "list",
     COMPACT: "compact",
@@ -66,6 +65,7 @@ scripts! {
     PURGE: "purge" with "order" "segments" "inbox" "list",
     PUSH: "push" with "order" "segments" "inbox",
     RANGE: "range" with "order" "list",
+    READ_LOG: "read_log",
     RECOUNT: "recount",
     SCROLL: "scroll" with "order" "segments" "inbox" "list",
     SPREAD: "spread" with "order" "list",

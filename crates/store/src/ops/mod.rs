@@ -39,7 +39,7 @@ pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
-pub use watch::{Change, ChangeKind, Changes, LogEntry, ReadChanges};
+pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 

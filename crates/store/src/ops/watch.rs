@@ -7,24 +7,24 @@ use model::{Edge, Micros, UserId, Version};
 use super::{FollowerChange, LogChange, Operation, commit::version, pending::parse_change};
 use crate::{StoreError, call::Call, script, value};
 
-/// Reads the log of a partition after a position. See `changes.lua`.
+/// Reads the log of a partition after a position. See `read_log.lua`.
 #[derive(Clone, Copy, Debug)]
-pub struct ReadChanges {
+pub struct ReadLog {
     /// Which.
     pub partition: Partition,
     /// The version of the last entry that was read; 0 if none was.
     pub after: Version,
 }
 
-impl ReadChanges {
+impl ReadLog {
     /// Most entries of one read. Each has at most [`MOST_ROWS`](super::MOST_ROWS) changes.
     pub const MOST_ENTRIES: usize = 16;
 }
 
 /// What the log has after a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Changes {
-    /// The entries that come next, oldest first, none left out; fewer than [`ReadChanges::MOST_ENTRIES`] if these are all.
+pub enum LogPart {
+    /// The entries that come next, oldest first, none left out; fewer than [`ReadLog::MOST_ENTRIES`] if these are all.
     Entries(Vec<LogEntry>),
     /// Entries after the position may have been trimmed.
     Trimmed,
@@ -81,21 +81,21 @@ impl ChangeKind {
     }
 }
 
-impl Operation for ReadChanges {
-    type Output = Changes;
+impl Operation for ReadLog {
+    type Output = LogPart;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let group = SlotGroup::new(vec![keys.log(self.partition), keys.trimmed(self.partition)])?;
         let args = vec![version(self.after), Value::Integer(Self::MOST_ENTRIES as i64)];
-        Ok(Call::script(&script::CHANGES, group, args))
+        Ok(Call::script(&script::READ_LOG, group, args))
     }
 
-    fn answer(&self, answer: Value) -> Result<Changes, StoreError> {
+    fn answer(&self, answer: Value) -> Result<LogPart, StoreError> {
         let mut told = value::array(answer)?.into_iter();
         let is_whole = told.next().map(|whole| value::number::<u8>(&whole)).transpose()?;
         match is_whole {
-            Some(1) => Ok(Changes::Entries(told.map(log_entry).collect::<Result<_, _>>()?)),
-            Some(_) => Ok(Changes::Trimmed),
+            Some(1) => Ok(LogPart::Entries(told.map(log_entry).collect::<Result<_, _>>()?)),
+            Some(_) => Ok(LogPart::Trimmed),
             None => Err(StoreError::Refused("expected whether the log is whole".to_owned())),
         }
     }
