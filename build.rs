@@ -2,8 +2,9 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     "socialgraph/v1/batches.proto",
+    "socialgraph/v1/bulk.proto",
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",
@@ -12,6 +13,7 @@ const FILES: [&str; 10] = [
     "socialgraph/v1/recommendations.proto",
     "socialgraph/v1/relations.proto",
     "socialgraph/v1/social_graph.proto",
+    "socialgraph/v1/watch.proto",
     "socialgraph/admin/v1/admin.proto",
 ];
 

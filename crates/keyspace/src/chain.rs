@@ -52,20 +52,32 @@ impl fmt::Display for Shard {
 impl Keyspace {
     /// The list of which a key is the head, if it is one of this keyspace.
     pub fn chain_of(&self, key: &[u8]) -> Option<Chain> {
-        let mut words = str::from_utf8(key).ok()?.split(':');
-        let (name, tag, kind, user) = (words.next()?, words.next()?, words.next()?, words.next()?);
-        let user = UserId::new(user.parse().ok()?).ok()?;
-        let tag_of_user = self.hash_tag(self.partition(user));
-        let is_ours = name == self.name() && tag.strip_prefix('{')?.strip_suffix('}')? == tag_of_user;
-        if !is_ours || words.next().is_some() {
-            return None;
-        }
+        let (kind, user, "") = self.of_whom(key)? else { return None };
         match kind {
             "following" => Some(Chain::Follows(List::Following, user)),
             "followers" => Some(Chain::Follows(List::Followers, user)),
             "posts" => Some(Chain::Posts(user)),
             _ => None,
         }
+    }
+
+    /// Whose list of follows it is that a key is the head or the parts of, if it is one of this keyspace. A list that is not empty has
+    /// at least one of these.
+    pub fn follower_of(&self, key: &[u8]) -> Option<UserId> {
+        match self.of_whom(key)? {
+            ("following", user, "" | "parts") => Some(user),
+            _ => None,
+        }
+    }
+
+    /// Kind, user, and what comes after them, of a key of a user of this keyspace.
+    fn of_whom<'a>(&self, key: &'a [u8]) -> Option<(&'a str, UserId, &'a str)> {
+        let mut words = str::from_utf8(key).ok()?.splitn(5, ':');
+        let (name, tag, kind, user) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let user = UserId::new(user.parse().ok()?).ok()?;
+        let tag_of_user = self.hash_tag(self.partition(user));
+        let is_ours = name == self.name() && tag.strip_prefix('{')?.strip_suffix('}')? == tag_of_user;
+        is_ours.then(|| (kind, user, words.next().unwrap_or_default()))
     }
 }
 
@@ -98,6 +110,24 @@ mod tests {
                 assert!(of_node.iter().all(|shards| (mean - 1..=mean + 2).contains(shards)), "{of_node:?}");
             }
         }
+    }
+
+    #[test]
+    fn followers_are_known_by_their_keys() {
+        let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
+        let user = UserId::new(42).unwrap();
+        for (key, follower) in [
+            (keys.following(user), Some(user)),
+            (keys.list_parts(List::Following, user), Some(user)),
+            (keys.following_ids(user), None),
+            (keys.following(user).segment("1z141z3"), None),
+            (keys.followers(user), None),
+            (keys.list_parts(List::Followers, user), None),
+            (keys.clock(keys.partition(user)), None),
+        ] {
+            assert_eq!(keys.follower_of(key.bytes()), follower, "{key}");
+        }
+        assert_eq!(keys.follower_of(b"tg:{0x1}:following:42"), None);
     }
 
     #[test]

@@ -250,6 +250,11 @@ impl Keyspace {
         format!("{}:{{*", self.name)
     }
 
+    /// What the keys of lists of follows look like, for `SCAN`. See [`Keyspace::follower_of`].
+    pub fn following_pattern(&self) -> String {
+        format!("{}:{{*}}:following:*", self.name)
+    }
+
     /// STREAM: every change in a partition, in order.
     pub fn log(&self, partition: Partition) -> Key {
         self.of_partition("log", partition)

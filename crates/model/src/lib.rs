@@ -5,11 +5,11 @@ mod edge;
 mod id;
 pub mod limits;
 mod position;
-mod positions;
 mod post;
 mod time;
 mod token;
 mod version;
+mod watch;
 
 pub use deadline::Deadline;
 pub use edge::{Edge, SelfReference};
@@ -19,3 +19,4 @@ pub use post::{FeedEntry, InvalidPostId, PostId};
 pub use time::{InvalidTime, Micros};
 pub use token::{FeedPlace, InvalidToken, TokenKey, TokenKind, WriteName};
 pub use version::Version;
+pub use watch::{SnapshotPlace, WatchPlace};

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use siphasher::sip::SipHasher24;
 use thiserror::Error;
 
-use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version, positions};
+use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version, WatchPlace};
 
 /// Seals and opens the opaque tokens that callers carry: page tokens and consistency tokens.
 ///
@@ -36,6 +36,8 @@ pub enum TokenKind {
     CommonFollowers = 22,
     /// A place in the changes of `WatchRelationships`.
     Watch = 30,
+    /// A place in `ExportEdges`.
+    Export = 40,
 }
 
 /// What a consistency token tells of a write.
@@ -108,6 +110,17 @@ impl TokenKey {
         Ok(WriteName { partition, version: Version(version), is_applied: place & APPLIED != 0 })
     }
 
+    /// A token that an export goes on with, after a follower.
+    pub fn seal_export(&self, last: UserId) -> String {
+        self.seal(TokenKind::Export, &[], last.get().to_be_bytes())
+    }
+
+    /// The follower after whom an export goes on.
+    pub fn open_export(&self, token: &str) -> Result<UserId, InvalidToken> {
+        let last = i64::from_be_bytes(self.open(TokenKind::Export, &[], token)?);
+        UserId::new(last).map_err(|_| InvalidToken)
+    }
+
     /// A page token of a user's feed.
     pub fn seal_feed(&self, user: UserId, place: FeedPlace) -> String {
         let mut payload = [0; 28];
@@ -126,17 +139,15 @@ impl TokenKey {
         Ok(FeedPlace { last: FeedEntry { at: Micros::new(at).map_err(|_| InvalidToken)?, post, author }, shown })
     }
 
-    /// A token of how far the log of each of some partitions was read, all in a fixed order: the version of the last entry
-    /// read, 0 if none was. Bound to the users whose changes are watched.
-    pub fn seal_positions(&self, users: &[i64], positions: &[Version]) -> String {
-        self.seal(TokenKind::Watch, users, positions::encode(positions))
+    /// A token of a place in what a watch tells, bound to the users who are watched.
+    pub fn seal_watch(&self, users: &[i64], place: &WatchPlace) -> String {
+        self.seal(TokenKind::Watch, users, place.encode())
     }
 
-    /// How far the logs of `partitions` partitions were read.
-    pub fn open_positions(&self, users: &[i64], partitions: usize, token: &str) -> Result<Vec<Version>, InvalidToken> {
-        let most = positions::MOST_BYTES * (partitions + 1);
-        let payload = self.open_bytes(TokenKind::Watch, users, token, most)?;
-        positions::decode(&payload, partitions).ok_or(InvalidToken)
+    /// The place in a watch of `partitions` partitions.
+    pub fn open_watch(&self, users: &[i64], partitions: usize, token: &str) -> Result<WatchPlace, InvalidToken> {
+        let payload = self.open_bytes(TokenKind::Watch, users, token, WatchPlace::most_bytes(partitions))?;
+        WatchPlace::decode(&payload, partitions).ok_or(InvalidToken)
     }
 
     fn seal(&self, kind: TokenKind, bound_to: &[i64], payload: impl AsRef<[u8]>) -> String {
@@ -197,6 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::SnapshotPlace;
 
     const KEY: TokenKey = TokenKey::new([7; 16]);
 
@@ -265,12 +277,18 @@ mod tests {
         }
 
         #[test]
-        fn a_token_of_positions_opens_only_for_its_users(versions in proptest::collection::vec(0..=(1_u64 << 53), 0..80)) {
-            let versions: Vec<Version> = versions.into_iter().map(Version).collect();
-            let token = KEY.seal_positions(&[7, 9], &versions);
-            prop_assert_eq!(KEY.open_positions(&[7, 9], versions.len(), &token), Ok(versions.clone()));
-            prop_assert_eq!(KEY.open_positions(&[7], versions.len(), &token), Err(InvalidToken));
-            prop_assert_eq!(KEY.open_positions(&[7, 9], versions.len() + 1, &token), Err(InvalidToken));
+        fn a_token_of_a_watch_opens_only_for_its_users(
+            versions in proptest::collection::vec(0..=(1_u64 << 53), 0..80), last in 1..=i64::MAX, stage in 0..3_usize
+        ) {
+            let last = UserId::new(last).unwrap();
+            let snapshot = [SnapshotPlace::Begin, SnapshotPlace::After(last), SnapshotPlace::Done][stage];
+            let positions: Vec<Version> = versions.into_iter().map(Version).collect();
+            let number = positions.len();
+            let place = WatchPlace { positions, snapshot };
+            let token = KEY.seal_watch(&[7, 9], &place);
+            prop_assert_eq!(KEY.open_watch(&[7, 9], number, &token), Ok(place));
+            prop_assert_eq!(KEY.open_watch(&[7], number, &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_watch(&[7, 9], number + 1, &token), Err(InvalidToken));
             prop_assert_eq!(KEY.open_consistency(&token), Err(InvalidToken));
         }
 

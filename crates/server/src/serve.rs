@@ -52,6 +52,8 @@ pub struct Parts {
     pub routes: Routes,
     /// Whether to get traffic; its store is watched by the caller.
     pub readiness: Readiness,
+    /// Cancelled when calls in progress are to end: for streams that would go on for ever.
+    pub stop_streams: CancellationToken,
     /// The background tasks of the server and of its services. The server ends them last.
     pub tasks: Tasks,
     /// What `/metrics` shows.
@@ -124,7 +126,7 @@ impl Server {
     ///
     /// If serving ends before `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
-        let Self { parts: Parts { config, routes, readiness, tasks, metrics }, grpc, admin, addresses } = self;
+        let Self { parts: Parts { config, routes, readiness, stop_streams, tasks, metrics }, grpc, admin, addresses } = self;
         spawn_upkeep(&tasks, metrics.clone());
         stalls::watch(&tasks);
         spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));
@@ -154,6 +156,7 @@ impl Server {
         }
         goaway.cancel();
         watches.end().await;
+        stop_streams.cancel();
         // tonic waits for every connection, however long its peer keeps it.
         match timeout(config.server.drain_limit, &mut serving).await {
             Ok(ended) => ended?,

@@ -86,7 +86,7 @@ impl Conversion {
     async fn look_at_node(&self, partition: Partition) -> Result<Option<u64>, StoreError> {
         let (mut cursor, mut made) = (0, 0);
         loop {
-            let scan = ScanKeys { partition, cursor };
+            let scan = ScanKeys { partition, cursor, pattern: self.store.keys().pattern() };
             let (next, keys) = self.store.run(&scan, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
             let chains = keys.iter().filter_map(|key| self.store.keys().chain_of(key));
             let mut left: Vec<_> = chains.map(Convert).collect();

@@ -29,10 +29,13 @@ pub enum ServiceError {
     /// The page token was altered or belongs to another request.
     #[error("the page token was altered or belongs to another request")]
     InvalidPageToken,
+    /// The token to go on with was altered or belongs to another keyspace.
+    #[error("the token was altered or belongs to another request")]
+    InvalidResumeToken,
     /// The write that a consistency token names was lost when Redis failed over.
     #[error("the write that the consistency token names was lost")]
     LostWrite,
-    /// Too much of the same kind is under way: searches, or posts of one author. Nothing was done.
+    /// Too much of the same kind is under way: searches, exports, or posts of one author. Nothing was done.
     #[error("too much of this kind is under way")]
     Overloaded,
     /// Changes after the place where a watch is to go on may not be in the log any more.

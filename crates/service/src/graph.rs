@@ -8,9 +8,9 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, fan_out::FanOut, feed::Builder, followers::Followers, limits::Limits,
-    purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, versions::SeenVersions,
-    watch::Watches,
+    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
+    limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader,
+    versions::SeenVersions, watch::Watches,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -45,6 +45,7 @@ pub(crate) struct Inner {
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
     pub(crate) searches: Semaphore,
+    pub(crate) exports: Arc<Semaphore>,
     pub(crate) limits: Limits,
     pub(crate) watches: Watches,
 }
@@ -184,6 +185,7 @@ impl Graph {
             seen,
             proposed: SeenVersions::new(partitions),
             searches: Semaphore::new(SEARCHES),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
             limits: Limits::find(store.clone(), tasks),
             store,
             settings,

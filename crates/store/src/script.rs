@@ -41,6 +41,7 @@ macro_rules! scripts {
 scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
+    CHANGES: "changes" with "log",
     CLAIM: "claim",
     CLOSE_SHARD: "close_shard" with "order" "list",
     COMPACT: "compact",
@@ -56,6 +57,7 @@ scripts! {
     HAND_OVER: "hand_over" with "order" "list",
     LEASE: "lease",
     LISTED: "listed" with "order" "list",
+    LOG_PLACE: "log_place" with "log",
     MERGE: "merge" with "order" "segments" "inbox" "list",
     OUTLINE: "outline" with "order" "list",
     PLACE: "place" with "order" "segments" "inbox",
@@ -68,6 +70,7 @@ scripts! {
     READ_LOG: "read_log",
     RECOUNT: "recount",
     SCROLL: "scroll" with "order" "segments" "inbox" "list",
+    SHORT_LISTS: "short_lists" with "order" "list",
     SPREAD: "spread" with "order" "list",
     TIMELINE: "timeline" with "order" "list",
     TRIM: "trim",

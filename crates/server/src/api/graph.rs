@@ -7,13 +7,13 @@ use socialgraph::v1::{
     BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
     BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, CommonFollow, CommonFollowersRequest,
     CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, DeleteUserRequest,
-    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, FollowRequest, FollowResponse,
-    FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest, GetRelationshipsResponse,
-    ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, KnownFollowersRequest,
-    KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse,
-    ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse, RecommendFollowsRequest,
-    RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest, UnfollowResponse, UserCounts,
-    social_graph_server::SocialGraph,
+    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, ExportEdgesRequest, FollowRequest,
+    FollowResponse, FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest,
+    GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
+    KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
+    ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
+    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
+    UnfollowResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -21,10 +21,11 @@ use super::{
     Api, batches,
     consistency::freshness,
     convert::{listed_user, timestamp},
-    deadline, feed,
+    deadline, export, feed,
     fields::{Fields, edge},
     lifecycle, recommend, relations,
     status::status,
+    watch,
 };
 
 #[tonic::async_trait]
@@ -256,6 +257,21 @@ impl SocialGraph for Api {
     ) -> Result<Response<ImportEdgesResponse>, Status> {
         let deadline = request.extensions().get().copied();
         super::import::import(&self.graph, request.into_inner(), deadline).await.map(Response::new)
+    }
+
+    type ExportEdgesStream = export::Chunks;
+
+    async fn export_edges(&self, request: Request<ExportEdgesRequest>) -> Result<Response<export::Chunks>, Status> {
+        export::export(&self.graph, request).map(Response::new)
+    }
+
+    type WatchRelationshipsStream = watch::Messages;
+
+    async fn watch_relationships(
+        &self,
+        request: Request<WatchRelationshipsRequest>,
+    ) -> Result<Response<watch::Messages>, Status> {
+        watch::watch(self, request).await
     }
 
     async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {

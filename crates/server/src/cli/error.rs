@@ -40,6 +40,22 @@ pub enum Error {
         /// The line of the last of them.
         line: u64,
     },
+    /// An export that ended before all edges were there.
+    #[error("the export broke after {edges} edges and is not complete: {}", .status.message())]
+    ExportBroken {
+        /// How the call ended.
+        status: Box<Status>,
+        /// Edges that had come.
+        edges: u64,
+    },
+    /// A file that cannot be written.
+    #[error("cannot write {}: {source}", .path.display())]
+    Write {
+        /// As given.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
     /// A file that cannot be read at all.
     #[error("cannot open {}: {source}", .path.display())]
     Open {
@@ -89,9 +105,10 @@ impl Error {
 
     fn status(&self) -> Option<&Status> {
         match self {
-            Self::Call(status) | Self::ImportBroken { status, .. } => Some(status),
+            Self::Call(status) | Self::ImportBroken { status, .. } | Self::ExportBroken { status, .. } => Some(status),
             Self::Unreachable { .. }
             | Self::Open { .. }
+            | Self::Write { .. }
             | Self::Truncated { .. }
             | Self::Miscounted { .. }
             | Self::Internal(_)

@@ -4,6 +4,7 @@ mod batches;
 mod calls;
 mod cells;
 mod error;
+mod export;
 mod feed;
 mod freshness;
 mod import;
@@ -13,11 +14,14 @@ mod options;
 mod print;
 mod recommend;
 mod relations;
+mod retry;
 mod time;
+mod watch;
 
 use std::{
     io::{self, Write},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Subcommand;
@@ -27,6 +31,7 @@ pub use self::{
     batches::{BatchFollow, BatchUnfollow},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
     error::Error,
+    export::Export,
     feed::{Publish, Scroll},
     import::Import,
     lifecycle::{DeleteUser, GetOperation},
@@ -34,6 +39,7 @@ pub use self::{
     options::{CallOptions, Target},
     recommend::{Dismiss, Recommend},
     relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
+    watch::Watch,
 };
 
 /// A subcommand that talks to a running server.
@@ -77,6 +83,10 @@ pub enum ClientCommand {
     Counts(Counts),
     /// Import a file of follows
     Import(Import),
+    /// Write all follows as a file that import reads
+    Export(Export),
+    /// Print changes of who follows whom as they happen
+    Watch(Watch),
     /// Delete a user
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
@@ -107,6 +117,8 @@ impl ClientCommand {
             Self::Scroll(command) => &command.call.target,
             Self::Counts(command) => &command.call.target,
             Self::Import(command) => &command.target,
+            Self::Export(command) => &command.target,
+            Self::Watch(command) => &command.target,
             Self::DeleteUser(command) => &command.call.target,
             Self::Operation(command) => &command.call.target,
             Self::Keys(command) => &command.call.target,
@@ -166,8 +178,16 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
+        ClientCommand::Export(command) => command.run(printer).await,
+        ClientCommand::Watch(command) => command.run(printer).await,
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,
     }
+}
+
+/// Rows a second, rounded down.
+fn rate(rows: u64, elapsed: Duration) -> u64 {
+    let micros = elapsed.as_micros().max(1);
+    u64::try_from(u128::from(rows) * 1_000_000 / micros).unwrap_or(u64::MAX)
 }

@@ -21,6 +21,7 @@ pub struct Config {
     pub relay: Relay,
     pub changes: Changes,
     pub feed: Feed,
+    pub watch: Watch,
 }
 
 impl Config {
@@ -39,6 +40,7 @@ impl Config {
             relay: Relay::default(),
             changes: Changes::default(),
             feed: Feed::default(),
+            watch: Watch::default(),
         }
     }
 }
@@ -125,6 +127,14 @@ pub struct Changes {
 pub struct Feed {
     pub inbox_cap: u32,
     pub inbox_idle: Duration,
+}
+
+/// Settings `watch.*`.
+#[expect(missing_docs, reason = "the table documents each setting")]
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    pub max_watches: u32,
+    pub patience: Duration,
 }
 
 /// How Redis is run.

@@ -22,8 +22,12 @@ pub(super) const OTHER: &str = "_OTHER";
 /// Services that must answer when the server is overloaded, and whose streams live as long as their callers want.
 const INFRASTRUCTURE: [&str; 2] = ["grpc.health.", "grpc.reflection."];
 
-/// Methods that take as long as their caller sends.
-const LONG: [&str; 1] = ["socialgraph.v1.SocialGraph/ImportEdges"];
+/// Methods that take as long as their caller sends, or reads.
+const LONG: [&str; 3] = [
+    "socialgraph.v1.SocialGraph/ExportEdges",
+    "socialgraph.v1.SocialGraph/ImportEdges",
+    "socialgraph.v1.SocialGraph/WatchRelationships",
+];
 
 /// One more than the largest code of gRPC.
 const CODES: usize = 17;

@@ -185,6 +185,7 @@ pub const METRICS: &[Metric] = &[
     ),
     metric("socialgraph_settle_queue", Gauge, Count, &[], "Changes waiting to be marked as done."),
     metric("socialgraph_import_rows_total", Counter, Count, &["outcome"], "Rows of ImportEdges."),
+    metric("socialgraph_export_edges_total", Counter, Count, &[], "Edges that ExportEdges read."),
     metric(
         "socialgraph_fanout_deliveries_total",
         Counter,
@@ -223,6 +224,16 @@ pub const METRICS: &[Metric] = &[
         Count,
         &["outcome"],
         "Inboxes built from timelines (outcome: built, failed).",
+    ),
+    metric("socialgraph_watches", Gauge, Count, &[], "Calls of WatchRelationships in progress."),
+    metric("socialgraph_watch_changes_total", Counter, Count, &[], "Changes that were handed to watches."),
+    metric(
+        "socialgraph_watches_ended_total",
+        Counter,
+        Count,
+        &["reason"],
+        "Watches that ended. `client`: their client left; `slow`: it did not take its messages; `expired`: what came next was \
+         trimmed; `stopping`: the server stopped; `failed`: the logs could not be read.",
     ),
 ];
 

@@ -34,6 +34,25 @@ pub(crate) fn unavailable() -> Status {
     Status::with_error_details(Code::Unavailable, "the store is away", details)
 }
 
+/// An export of three followers that breaks after the first and the second, and another one that fails for good after the first.
+pub(crate) fn exported(token: &str, is_first: bool) -> Vec<Result<ExportEdgesResponse, Status>> {
+    let chunk = |follower_id: i64| ExportEdgesResponse {
+        followers: vec![ExportedFollower {
+            follower_id,
+            followees: [10, 9].map(|user_id| ListedUser { user_id, followed_at: time(follower_id) }).to_vec(),
+        }],
+        partition: 1,
+        version: 7,
+        resume_token: follower_id.to_string(),
+    };
+    match token {
+        "" if is_first => vec![Ok(chunk(1)), Err(unavailable())],
+        "" => vec![Ok(chunk(1)), Err(refuse("resume_token"))],
+        "1" => vec![Ok(chunk(2)), Err(unavailable())],
+        _ => vec![Ok(chunk(3))],
+    }
+}
+
 /// The entries of a page and the token of the next; a token is the number of entries before it.
 pub(crate) fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), Status> {
     let start: i64 = if token.is_empty() { 0 } else { token.parse().unwrap() };

@@ -5,6 +5,7 @@
 mod answers;
 mod batches;
 mod calls;
+mod export;
 mod feed;
 mod import;
 mod lists;

@@ -3,6 +3,7 @@
 use std::{
     future,
     sync::{Arc, Mutex},
+    vec,
 };
 
 use socialgraph::{
@@ -17,10 +18,10 @@ use socialgraph::{
 };
 use tasks::Tasks;
 use tokio::net::TcpListener;
-use tokio_stream::{StreamExt, wrappers::TcpListenerStream};
+use tokio_stream::{Iter, StreamExt, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answers::{ENTRIES, inspected, item, listed, operation, page, refuse, time, unavailable};
+use crate::answers::{ENTRIES, exported, inspected, item, listed, operation, page, refuse, time, unavailable};
 
 /// Follows of this user are refused for load.
 pub(crate) const OVERLOADED: i64 = 13;
@@ -52,6 +53,7 @@ pub(crate) enum Call {
     Publish(PublishPostRequest),
     Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
+    Export(ExportEdgesRequest),
     Keys(InspectUserRequest),
 }
 
@@ -343,6 +345,19 @@ impl SocialGraph for Fake {
             .map(|&user_id| UserCounts { user_id, following: user_id * 10, followers: 0, posts: 3 })
             .collect();
         Ok(Response::new(BatchGetCountsResponse { counts }))
+    }
+
+    type ExportEdgesStream = Iter<vec::IntoIter<Result<ExportEdgesResponse, Status>>>;
+
+    async fn export_edges(
+        &self,
+        request: Request<ExportEdgesRequest>,
+    ) -> Result<Response<Self::ExportEdgesStream>, Status> {
+        self.record(&request, Call::Export);
+        let token = request.into_inner().resume_token;
+        let begun = Call::Export(ExportEdgesRequest::default());
+        let is_first = self.calls().iter().filter(|call| **call == begun).count() == 1;
+        Ok(Response::new(tokio_stream::iter(exported(&token, is_first))))
     }
 
     async fn import_edges(

@@ -48,6 +48,7 @@ impl TestServer {
             config: Arc::new(config),
             routes: Routes::new(service.clone()),
             readiness: readiness.clone(),
+            stop_streams: CancellationToken::new(),
             tasks: tasks.clone(),
             metrics: metrics::install(),
         };

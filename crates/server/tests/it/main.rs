@@ -35,6 +35,7 @@ mod bad_input;
 mod batches;
 mod changing_lists;
 mod common;
+mod export;
 mod feed;
 #[path = "../feeds/mod.rs"]
 mod feeds;
@@ -64,6 +65,7 @@ fn cases_times_backends() {
         batches::CASES,
         changing_lists::CASES,
         common::CASES,
+        export::CASES,
         feed::CASES,
         field::CASES,
         follow::CASES,

@@ -2,15 +2,16 @@
 //!
 //! One task of the instance asks for the clocks of the partitions that somebody watches. Each watch has a task that reads the logs
 //! which have come further than its own position, and hands what it reads over a short queue. It reads no faster than the queue
-//! empties, so that its memory is bounded.
+//! empties, so that its memory is bounded. A snapshot comes first, if one is wanted; the positions were taken before it.
 
 mod heads;
 mod reader;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use futures::{StreamExt, stream::BoxStream};
 use keyspace::Partition;
-use model::{Deadline, InvalidToken, UserId, Version};
+use model::{Deadline, SnapshotPlace, UserId, WatchPlace};
 use store::{
     Store, Traffic,
     ops::{Change, Clock},
@@ -26,17 +27,21 @@ use self::{
     heads::Heads,
     reader::{End, Reader},
 };
-use crate::{Graph, ServiceError, versions::SeenVersions};
+use crate::{ExportChunk, Graph, ServiceError, versions::SeenVersions};
 
 /// Batches that wait for a client.
-const QUEUE: usize = 8;
+const QUEUE: usize = 4;
+
+/// What is to come of a snapshot.
+type Snapshot = BoxStream<'static, Result<ExportChunk, ServiceError>>;
 
 /// What to watch, and from where on. [`Graph::watch_query`] makes it.
 #[derive(Clone, Debug)]
 pub struct WatchQuery {
     scope: Scope,
     /// `None`: from now.
-    positions: Option<Vec<Version>>,
+    place: Option<WatchPlace>,
+    with_snapshot: bool,
     checkpoint_interval: Duration,
 }
 
@@ -49,9 +54,12 @@ struct Scope {
     partitions: Vec<Partition>,
 }
 
-/// Some changes, and where to go on after them.
+/// Some changes, or a part of the snapshot, and where to go on after them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchBatch {
+    /// Some followers with all that they follow, before all changes. Of them changes may come that are not newer than this; they are in it
+    /// already.
+    pub snapshot: Option<ExportChunk>,
     /// In order for each user. May be empty.
     pub changes: Vec<Change>,
     /// A watch of the same users that begins with it tells of what comes after the changes, without gap or repeat.
@@ -95,13 +103,15 @@ impl Watch {
 
 impl Graph {
     /// What to watch: the changes of some users, or of all if none is named, after a token of a watch of the same users or, if it is
-    /// empty, from now on. After an interval without a batch an empty one comes, for its token.
+    /// empty, from now on, and then perhaps with a snapshot before them. After an interval without a batch an empty one comes, for its
+    /// token.
     pub fn watch_query(
         &self,
         users: impl IntoIterator<Item = UserId>,
         resume_token: &str,
+        with_snapshot: bool,
         checkpoint_interval: Duration,
-    ) -> Result<WatchQuery, InvalidToken> {
+    ) -> Result<WatchQuery, ServiceError> {
         let keys = self.inner.store.keys();
         let users: BTreeSet<UserId> = users.into_iter().collect();
         let partitions = if users.is_empty() {
@@ -110,9 +120,10 @@ impl Graph {
             users.iter().map(|&user| keys.partition(user)).collect::<BTreeSet<_>>().into_iter().collect()
         };
         let scope = Scope { users, partitions };
-        let open = || self.inner.tokens.open_positions(&scope.bound_to(), scope.partitions.len(), resume_token);
-        let positions = if resume_token.is_empty() { None } else { Some(open()?) };
-        Ok(WatchQuery { scope, positions, checkpoint_interval })
+        let open = || self.inner.tokens.open_watch(&scope.bound_to(), scope.partitions.len(), resume_token);
+        let place = if resume_token.is_empty() { None } else { Some(open()) };
+        let place = place.transpose().map_err(|_| ServiceError::InvalidResumeToken)?;
+        Ok(WatchQuery { scope, place, with_snapshot, checkpoint_interval })
     }
 
     /// Begins to watch. The first batch comes at once and has no changes. `stop` ends the watch, with [`ServiceError::Stopping`];
@@ -125,15 +136,17 @@ impl Graph {
     ) -> Result<Watch, ServiceError> {
         let inner = &self.inner;
         let permit = inner.watches.permits.clone().try_acquire_owned().map_err(|_| ServiceError::Overloaded)?;
-        let WatchQuery { scope, positions, checkpoint_interval } = query;
-        let positions = match positions {
-            Some(positions) => positions,
+        let WatchQuery { scope, place, with_snapshot, checkpoint_interval } = query;
+        let place = match place {
+            Some(place) => place,
             None => {
                 let clocks: Vec<_> = scope.partitions.iter().copied().map(Clock).collect();
                 let clocks = inner.store.run_all(&clocks, Traffic::Interactive, deadline).await;
-                clocks.into_iter().collect::<Result<_, _>>()?
+                let positions = clocks.into_iter().collect::<Result<_, _>>()?;
+                WatchPlace { positions, snapshot: if with_snapshot { SnapshotPlace::Begin } else { SnapshotPlace::Done } }
             }
         };
+        let snapshot = self.snapshot(&scope, place.snapshot)?;
         let heads = inner.watches.heads.follow(scope.partitions.clone());
         let (sender, batches) = mpsc::channel(QUEUE);
         let (told, end) = oneshot::channel();
@@ -141,7 +154,8 @@ impl Graph {
             store: inner.store.clone(),
             tokens: inner.tokens.clone(),
             scope,
-            positions,
+            place,
+            snapshot,
             changes: Vec::new(),
             heads,
             sender,
@@ -158,5 +172,16 @@ impl Graph {
             drop(permit);
         });
         Ok(Watch { batches, end })
+    }
+
+    /// What is left of a snapshot.
+    fn snapshot(&self, scope: &Scope, place: SnapshotPlace) -> Result<Option<Snapshot>, ServiceError> {
+        let after = match place {
+            SnapshotPlace::Begin => None,
+            SnapshotPlace::After(last) => Some(last),
+            SnapshotPlace::Done => return Ok(None),
+        };
+        let of = (!scope.users.is_empty()).then_some(&scope.users);
+        Ok(Some(self.export_after(after, of, None)?.boxed()))
     }
 }

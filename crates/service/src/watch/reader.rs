@@ -1,6 +1,7 @@
 use std::{convert::Infallible, time::Duration};
 
-use model::{Deadline, TokenKey, Version};
+use futures::StreamExt;
+use model::{Deadline, SnapshotPlace, TokenKey, WatchPlace};
 use store::{
     Store, StoreError, Traffic,
     ops::{Change, LogEntry, LogPart, ReadLog},
@@ -11,8 +12,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Scope, WatchBatch, heads::Following};
-use crate::ServiceError;
+use super::{Scope, Snapshot, WatchBatch, heads::Following};
+use crate::{ExportChunk, ServiceError};
 
 /// Logs that are read side by side. Each read gives at most 1,024 changes.
 const SIDE_BY_SIDE: usize = 16;
@@ -57,8 +58,9 @@ pub(super) struct Reader {
     pub(super) store: Store,
     pub(super) tokens: TokenKey,
     pub(super) scope: Scope,
-    /// Of the last entry of each partition that was sent, or is in `changes`.
-    pub(super) positions: Vec<Version>,
+    /// How far all is sent, or is in `changes`.
+    pub(super) place: WatchPlace,
+    pub(super) snapshot: Option<Snapshot>,
     /// What is read and not sent yet.
     pub(super) changes: Vec<Change>,
     pub(super) heads: Following,
@@ -83,18 +85,41 @@ impl Reader {
     }
 
     async fn go_on(&mut self) -> Result<Infallible, End> {
-        self.send().await?;
+        self.send(None).await?;
+        if let Some(snapshot) = self.snapshot.take() {
+            self.send_snapshot(snapshot).await?;
+        }
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => {
-                    // A client that lags behind has a token of its own.
-                    let last = self.batch();
+                    let last = self.batch(None);
+                    // A client that lags behind has an older token.
                     let _ = self.sender.try_send(last);
                     return Err(End::Failed(ServiceError::Stopping));
                 }
                 () = self.sender.closed() => return Err(End::Left),
-                () = sleep_until(self.sent_at + self.checkpoint_interval) => self.send().await?,
+                () = sleep_until(self.sent_at + self.checkpoint_interval) => self.send(None).await?,
                 () = self.heads.changed() => self.catch_up().await?,
+            }
+        }
+    }
+
+    async fn send_snapshot(&mut self, mut snapshot: Snapshot) -> Result<(), End> {
+        loop {
+            let chunk = tokio::select! {
+                chunk = snapshot.next() => chunk,
+                () = self.stop.cancelled() => return Err(End::Failed(ServiceError::Stopping)),
+                () = self.sender.closed() => return Err(End::Left),
+            };
+            match chunk.transpose().map_err(End::Failed)? {
+                Some(chunk) => {
+                    self.place.snapshot = SnapshotPlace::After(chunk.last);
+                    self.send(Some(chunk)).await?;
+                }
+                None => {
+                    self.place.snapshot = SnapshotPlace::Done;
+                    return self.send(None).await;
+                }
             }
         }
     }
@@ -102,7 +127,7 @@ impl Reader {
     /// Reads the logs that have come further than this watch has.
     async fn catch_up(&mut self) -> Result<(), End> {
         let clocks = self.heads.clocks().map_err(End::Failed)?;
-        let mut behind: Vec<usize> = (0..clocks.len()).filter(|&at| clocks[at] > self.positions[at]).collect();
+        let mut behind: Vec<usize> = (0..clocks.len()).filter(|&at| clocks[at] > self.place.positions[at]).collect();
         while !behind.is_empty() {
             let mut with_more = Vec::new();
             for group in behind.chunks(SIDE_BY_SIDE) {
@@ -120,7 +145,7 @@ impl Reader {
     async fn read(&mut self, group: &[usize]) -> Result<Vec<usize>, End> {
         let reads: Vec<_> = group
             .iter()
-            .map(|&at| ReadLog { partition: self.scope.partitions[at], after: self.positions[at] })
+            .map(|&at| ReadLog { partition: self.scope.partitions[at], after: self.place.positions[at] })
             .collect();
         let logs = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
         let mut with_more = Vec::new();
@@ -149,18 +174,18 @@ impl Reader {
         let users = &self.scope.users;
         let wanted = |change: &Change| users.is_empty() || users.contains(&change.kind.user());
         self.changes.extend(entry.changes.into_iter().filter(wanted));
-        self.positions[at] = entry.version;
-        if self.changes.len() >= FULL { self.send().await } else { Ok(()) }
+        self.place.positions[at] = entry.version;
+        if self.changes.len() >= FULL { self.send(None).await } else { Ok(()) }
     }
 
     /// Sends what was read, if it is anything.
     async fn flush(&mut self) -> Result<(), End> {
-        if self.changes.is_empty() { Ok(()) } else { self.send().await }
+        if self.changes.is_empty() { Ok(()) } else { self.send(None).await }
     }
 
     /// Sends what was read, waiting for the client.
-    async fn send(&mut self) -> Result<(), End> {
-        let batch = self.batch();
+    async fn send(&mut self, snapshot: Option<ExportChunk>) -> Result<(), End> {
+        let batch = self.batch(snapshot);
         let changes = batch.changes.len() as u64;
         let sent = tokio::select! {
             sent = timeout(self.patience, self.sender.send(batch)) => sent,
@@ -177,8 +202,8 @@ impl Reader {
         }
     }
 
-    fn batch(&mut self) -> WatchBatch {
-        let resume_token = self.tokens.seal_positions(&self.scope.bound_to(), &self.positions);
-        WatchBatch { changes: std::mem::take(&mut self.changes), resume_token }
+    fn batch(&mut self, snapshot: Option<ExportChunk>) -> WatchBatch {
+        let resume_token = self.tokens.seal_watch(&self.scope.bound_to(), &self.place);
+        WatchBatch { snapshot, changes: std::mem::take(&mut self.changes), resume_token }
     }
 }

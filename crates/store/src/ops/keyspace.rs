@@ -102,7 +102,7 @@ impl Operation for EndConversion {
     }
 }
 
-/// Reads on in the names of all keys on a node. Those that are there all along are met, perhaps more than once, as long as no slot
+/// Reads on in the names of keys on a node. Those that are there all along are met, perhaps more than once, as long as no slot
 /// moves.
 #[derive(Clone, Debug)]
 pub struct ScanKeys {
@@ -110,6 +110,8 @@ pub struct ScanKeys {
     pub partition: Partition,
     /// From the part before; 0 for the first.
     pub cursor: u64,
+    /// What the names look like.
+    pub pattern: String,
 }
 
 impl Operation for ScanKeys {
@@ -118,7 +120,7 @@ impl Operation for ScanKeys {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let cursor = self.cursor.to_string().into();
-        let args = vec![cursor, "MATCH".into(), keys.pattern().into(), "COUNT".into(), Value::Integer(1_000)];
+        let args = vec![cursor, "MATCH".into(), self.pattern.as_str().into(), "COUNT".into(), Value::Integer(1_000)];
         Ok(Call::to_slot("SCAN", keys.slot(self.partition), args))
     }
 

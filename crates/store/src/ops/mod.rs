@@ -4,6 +4,7 @@ mod batches;
 mod commit;
 mod deletion;
 mod dismissals;
+mod export;
 mod followers;
 mod inbox;
 mod keyspace;
@@ -24,6 +25,7 @@ pub use deletion::{
     ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
 };
 pub use dismissals::{Dismiss, Dismissed};
+pub use export::{ChangesPart, FindLogPlace, ListsRead, LogPlace, ReadChanges, ShortLists};
 pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{

@@ -159,7 +159,7 @@ impl Operation for TrimLog {
     }
 }
 
-fn due_change(entry: Value) -> Result<DueChange, StoreError> {
+pub(super) fn due_change(entry: Value) -> Result<DueChange, StoreError> {
     let [last, fields] = value::array_of(entry)?;
     let last: u64 = value::number(&last)?;
     let fields = value::array(fields)?;

@@ -11,7 +11,7 @@ mod progress;
 mod report;
 mod row;
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{path::PathBuf, thread};
 
 use clap::Args;
 use socialgraph::v1::{ImportEdgesResponse, social_graph_client::SocialGraphClient};
@@ -23,7 +23,7 @@ use self::{
     progress::Progress,
     report::{Problem, Report},
 };
-use super::{Error, Target, print::Printer};
+use super::{Error, Target, print::Printer, rate};
 
 /// Batches between the parser and the connection: enough that neither waits for the other's hiccups.
 const CHANNEL: usize = 8;
@@ -87,10 +87,4 @@ fn check_counts(sent: u64, answer: &ImportEdgesResponse) -> Result<(), Error> {
         answer;
     let counted = created + existing + superseded + self_ + invalid + over_limit + unavailable;
     if u64::try_from(counted) == Ok(sent) { Ok(()) } else { Err(Error::Miscounted { sent, counted }) }
-}
-
-/// Rows a second, rounded down.
-fn rate(rows: u64, elapsed: Duration) -> u64 {
-    let micros = elapsed.as_micros().max(1);
-    u64::try_from(u128::from(rows) * 1_000_000 / micros).unwrap_or(u64::MAX)
 }

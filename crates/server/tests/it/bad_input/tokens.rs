@@ -2,7 +2,8 @@
 
 use prost_types::Duration;
 use socialgraph::v1::{
-    CommonFollowsOrder, CommonFollowsRequest, FeedView, ListFollowingRequest, ListOrder, ScrollFeedRequest,
+    CommonFollowsOrder, CommonFollowsRequest, ExportEdgesRequest, FeedView, ListFollowingRequest, ListOrder,
+    ScrollFeedRequest,
 };
 use tonic::Response;
 
@@ -152,6 +153,26 @@ async fn of_feeds_are_bound_to_their_request(place: Place) {
     assert_eq!(ids.collect::<Vec<_>>(), second_page[..3].iter().map(|item| item.post_id).collect::<Vec<_>>());
 }
 
+async fn export_refuses(api: &Api, resume_token: String) {
+    let request = ExportEdgesRequest { resume_token };
+    let answer = api.social().export_edges(request.clone()).await.map(|_| Response::new(()));
+    refused(answer, &Refusal::page_token(), request);
+}
+
+async fn of_exports_are_bound_to_their_keyspace(place: Place) {
+    let api = place.serve(&[]).await;
+    fill(&api).await;
+    let elsewhere = place.another().await.serve(&[]).await;
+    let token = api.export("").await[0].resume_token.clone();
+    export_refuses(&elsewhere, token.clone()).await;
+    list_refuses(&api, SIDES[0], Query::all(SIDES[0], 1).request(&token)).await;
+    let (_, list_token) = api.page(&Query { page_size: 5, ..Query::all(SIDES[0], 1) }, "").await;
+    export_refuses(&api, list_token).await;
+    for token in spoiled(&token) {
+        export_refuses(&api, token).await;
+    }
+}
+
 /// The kinds of token are not taken for each other.
 async fn a_consistency_token_is_no_page_token(place: Place) {
     let api = place.serve(&[]).await;
@@ -167,5 +188,6 @@ on_each_backend!(
     of_lists_are_bound_to_their_request,
     of_common_follows_are_bound_to_their_request,
     of_feeds_are_bound_to_their_request,
+    of_exports_are_bound_to_their_keyspace,
     a_consistency_token_is_no_page_token,
 );

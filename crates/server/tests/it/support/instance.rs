@@ -39,9 +39,13 @@ impl Instance {
         Ok(Self { api, addresses, shutdown, serving: Some(serving) })
     }
 
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://{}", self.addresses.grpc)
+    }
+
     /// A connection of its own.
     pub(crate) async fn connect(&self) -> Api {
-        Api::connect(&format!("http://{}", self.addresses.grpc)).await
+        Api::connect(&self.endpoint()).await
     }
 
     /// Drains the server and waits for its end.

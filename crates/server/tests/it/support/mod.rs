@@ -2,6 +2,7 @@
 //! for each case; servers that are put together as the binary does it.
 
 mod client;
+mod exports;
 mod instance;
 mod lists;
 mod logs;
@@ -24,6 +25,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use tokio::runtime::Runtime;
 
 pub(crate) use client::{Api, micros, now, row, row_at, stamp};
+pub(crate) use exports::{Row, assert_whole, in_order, rows};
 pub(crate) use instance::Instance;
 pub(crate) use lists::{Listed, ORDERS, Query, SIDES, Side, assert_mirrored};
 pub(crate) use process::Process;

@@ -19,6 +19,7 @@ use super::{Api, LIMIT, Place};
 pub(crate) struct Process {
     child: Child,
     admin: String,
+    pub(crate) endpoint: String,
     pub(crate) api: Api,
 }
 
@@ -31,8 +32,9 @@ impl Process {
         let part = |name: &str| {
             line.split(' ').find_map(|word| word.strip_prefix(name)).unwrap_or_else(|| panic!("{line}")).to_owned()
         };
-        let api = Api::connect(&format!("http://{}", part("grpc="))).await;
-        Self { child, admin: part("admin=http://"), api }
+        let endpoint = format!("http://{}", part("grpc="));
+        let api = Api::connect(&endpoint).await;
+        Self { child, admin: part("admin=http://"), endpoint, api }
     }
 
     /// Runs it where it cannot serve, and gives its exit code and what it says.
