@@ -11,6 +11,7 @@ mod import;
 mod lists;
 mod relations;
 mod server;
+mod watch;
 
 use std::process::ExitCode;
 
