@@ -126,7 +126,8 @@ impl Server {
     ///
     /// If serving ends before `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
-        let Self { parts: Parts { config, routes, readiness, stop_streams, tasks, metrics }, grpc, admin, addresses } = self;
+        let Self { parts: Parts { config, routes, readiness, stop_streams, tasks, metrics }, grpc, admin, addresses } =
+            self;
         spawn_upkeep(&tasks, metrics.clone());
         stalls::watch(&tasks);
         spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));

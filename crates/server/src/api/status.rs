@@ -38,9 +38,7 @@ pub(super) fn status(error: ServiceError) -> Status {
             with_reason(Code::OutOfRange, ErrorReason::PositionExpired, format!("resume_token: {text}"), None)
         }
         ServiceError::SlowClient => with_reason(Code::ResourceExhausted, ErrorReason::SlowClient, text, None),
-        ServiceError::Stopping => {
-            with_reason(Code::Unavailable, ErrorReason::Stopping, text, Some(STORE_RETRY_AFTER))
-        }
+        ServiceError::Stopping => with_reason(Code::Unavailable, ErrorReason::Stopping, text, Some(STORE_RETRY_AFTER)),
         ServiceError::LostWrite => unavailable(text),
         ServiceError::Unavailable(cause) => {
             tracing::debug!(cause, "store unavailable");

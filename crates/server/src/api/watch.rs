@@ -32,8 +32,7 @@ pub(super) async fn watch(
     let deadline = deadline(&request);
     let WatchRelationshipsRequest { resume_token, user_ids, snapshot, checkpoint_interval } = request.into_inner();
     let mut fields = Fields::default();
-    let users =
-        if user_ids.is_empty() { Vec::new() } else { fields.users("user_ids", &user_ids, MAX_WATCHED_USERS) };
+    let users = if user_ids.is_empty() { Vec::new() } else { fields.users("user_ids", &user_ids, MAX_WATCHED_USERS) };
     let interval = fields.duration(
         "checkpoint_interval",
         checkpoint_interval,

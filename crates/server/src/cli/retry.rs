@@ -29,11 +29,11 @@ impl Retries {
     /// Waits until the call may be begun again; gives the status back if that is of no use.
     pub(super) async fn wait(&mut self, status: Status) -> Result<(), Status> {
         let delay = status.get_details_retry_info().and_then(|retry| retry.retry_delay);
-        let is_worth_it = match status.code() {
-            Code::Unavailable => true,
-            Code::ResourceExhausted => delay.is_some(),
-            // A connection that broke, of which tonic makes many codes.
-            _ => status.source().is_some_and(|cause| !cause.is::<TimeoutExpired>()),
+        let is_worth_it = if status.code() == Code::ResourceExhausted {
+            delay.is_some()
+        } else {
+            // Or a connection that broke, of which tonic makes many codes.
+            status.code() == Code::Unavailable || status.source().is_some_and(|cause| !cause.is::<TimeoutExpired>())
         };
         if !is_worth_it || self.left == 0 {
             return Err(status);

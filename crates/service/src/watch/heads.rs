@@ -79,9 +79,8 @@ impl Heads {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let is_followed = |partition: &Partition| {
-                self.followed[usize::from(partition.get())].load(Ordering::Relaxed) > 0
-            };
+            let is_followed =
+                |partition: &Partition| self.followed[usize::from(partition.get())].load(Ordering::Relaxed) > 0;
             let clocks: Vec<_> = self.count.all().filter(is_followed).map(Clock).collect();
             if clocks.is_empty() {
                 self.wake.notified().await;

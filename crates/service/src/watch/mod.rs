@@ -96,7 +96,9 @@ impl Watch {
     pub async fn next(&mut self) -> Result<WatchBatch, ServiceError> {
         match self.batches.recv().await {
             Some(batch) => Ok(batch),
-            None => Err((&mut self.end).await.unwrap_or_else(|_| ServiceError::Internal("the watch broke off".to_owned()))),
+            None => {
+                Err((&mut self.end).await.unwrap_or_else(|_| ServiceError::Internal("the watch broke off".to_owned())))
+            }
         }
     }
 }
@@ -143,7 +145,10 @@ impl Graph {
                 let clocks: Vec<_> = scope.partitions.iter().copied().map(Clock).collect();
                 let clocks = inner.store.run_all(&clocks, Traffic::Interactive, deadline).await;
                 let positions = clocks.into_iter().collect::<Result<_, _>>()?;
-                WatchPlace { positions, snapshot: if with_snapshot { SnapshotPlace::Begin } else { SnapshotPlace::Done } }
+                WatchPlace {
+                    positions,
+                    snapshot: if with_snapshot { SnapshotPlace::Begin } else { SnapshotPlace::Done },
+                }
             }
         };
         let snapshot = self.snapshot(&scope, place.snapshot)?;

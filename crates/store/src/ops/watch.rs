@@ -150,7 +150,8 @@ mod tests {
         let user = |id| UserId::new(id).unwrap();
         let edge = |follower, followee| Edge::new(user(follower), user(followee)).unwrap();
         let at = |micros| Micros::new(micros).unwrap();
-        let fields = ["+", "1 2 900 from my contacts", "-", "3 4 800", "-", "3 5 0", "?", "whatever", "p", "5 7 600", "x", "6"];
+        let fields =
+            ["+", "1 2 900 from my contacts", "-", "3 4 800", "-", "3 5 0", "?", "whatever", "p", "5 7 600", "x", "6"];
         let change = |version, kind| Change { version: Version(version), kind };
         assert_eq!(
             entry("1005-0", &fields).unwrap(),

@@ -3,8 +3,7 @@
 use prost_types::Duration;
 use socialgraph::v1::{
     CommonFollowsOrder, CommonFollowsRequest, ExportEdgesRequest, FeedView, ListFollowingRequest, ListOrder,
-    ScrollFeedRequest,
-    WatchRelationshipsRequest,
+    ScrollFeedRequest, WatchRelationshipsRequest,
 };
 use tonic::Response;
 

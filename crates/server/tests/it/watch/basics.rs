@@ -40,7 +40,8 @@ async fn each_change_is_told_as_it_was(place: Place) {
 async fn the_end_of_a_user_is_told_before_the_ends_of_their_edges(place: Place) {
     const USER: i64 = 77;
     let api = place.serve(&[]).await;
-    let mut rows: Vec<_> = (1..=20).flat_map(|other| [row_at(USER, other, BEGIN), row_at(other, USER, BEGIN)]).collect();
+    let mut rows: Vec<_> =
+        (1..=20).flat_map(|other| [row_at(USER, other, BEGIN), row_at(other, USER, BEGIN)]).collect();
     rows.push(row_at(1, 2, BEGIN));
     assert_eq!(api.import(rows).await.created, 41);
     let mut watching = api.watch("").await;

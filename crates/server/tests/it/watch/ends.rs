@@ -103,7 +103,8 @@ async fn a_server_that_stops_ends_its_watches(place: Place) {
 async fn too_many_watches_are_refused(place: Place) {
     let api = place.serve(&[("watch.max-watches", "2")]).await;
     let (_first, second) = (api.watch("").await, api.watch("").await);
-    let another = async || api.social().watch_relationships(socialgraph::v1::WatchRelationshipsRequest::default()).await;
+    let another =
+        async || api.social().watch_relationships(socialgraph::v1::WatchRelationshipsRequest::default()).await;
     let answer = another().await.map(|_watching| tonic::Response::new(()));
     refused(answer, &Refusal::overloaded(), "a third watch");
     drop(second);

@@ -14,7 +14,8 @@ const MARK: i64 = 1_000;
 
 /// Lists of all lengths; that of user 1 is in segments.
 async fn fill(api: &Api) {
-    let short = USERS.flat_map(|user| (1..=user % 7).map(move |more| row_at(user, (user + more) % 60 + 1, BEGIN + more)));
+    let short =
+        USERS.flat_map(|user| (1..=user % 7).map(move |more| row_at(user, (user + more) % 60 + 1, BEGIN + more)));
     let rows: Vec<_> = short.chain((100..800).map(|followee| row_at(1, followee, BEGIN + followee))).collect();
     let rows: Vec<_> = rows.into_iter().filter(|row| row.follower_id != row.followee_id).collect();
     let sent = rows.len() as i64;

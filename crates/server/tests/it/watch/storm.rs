@@ -6,9 +6,7 @@ use futures::{StreamExt, future::join_all, stream};
 use nix::sys::signal::Signal;
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 
-use crate::support::{
-    Api, Event, Place, Process, Row, Watching, assert_mirrored, eventually, micros, row_at, seeded,
-};
+use crate::support::{Api, Event, Place, Process, Row, Watching, assert_mirrored, eventually, micros, row_at, seeded};
 
 const USERS: std::ops::RangeInclusive<i64> = 1..=12;
 /// Whom all follow at the end: then all changes before are told.
@@ -36,7 +34,8 @@ async fn storm(apis: &[Api], random: &mut StdRng, begin: i64) -> Done {
         .map(|number| {
             let follower = random.random_range(USERS);
             let followee = (follower + random.random_range(1..*USERS.end()) - 1) % USERS.end() + 1;
-            let kinds = [Write::Follow, Write::Follow, Write::Unfollow, Write::Unfollow, Write::BatchFollow, Write::Import];
+            let kinds =
+                [Write::Follow, Write::Follow, Write::Unfollow, Write::Unfollow, Write::BatchFollow, Write::Import];
             (number as i64, follower, followee, *kinds.choose(random).unwrap())
         })
         .collect();
@@ -113,8 +112,7 @@ async fn field_r12_each_change_of_concurrent_writes_is_told_once_and_in_order(pl
         mark(&first).await;
         done
     };
-    let (done, (), ()) =
-        tokio::join!(writing, here.until_all_follow(USERS, MARK), there.until_all_follow(USERS, MARK));
+    let (done, (), ()) = tokio::join!(writing, here.until_all_follow(USERS, MARK), there.until_all_follow(USERS, MARK));
     let graph = assert_mirrored(&first, USERS.chain([MARK])).await;
     for watching in [&here, &there] {
         assert_eq!(watching.graph(), graph);
@@ -153,9 +151,8 @@ async fn a_watch_goes_on_at_another_server(place: Place) {
         before.end().await;
         let mut after = second.watch(&before.last_token()).await;
         // Of the users whose mark came before the end nothing else is to come.
-        let marked = |(event, _): &(Event, i64)| {
-            matches!(event, Event::Followed((_, MARK, _), _)).then(|| event.user())
-        };
+        let marked =
+            |(event, _): &(Event, i64)| matches!(event, Event::Followed((_, MARK, _), _)).then(|| event.user());
         let marked: BTreeSet<i64> = before.events.iter().filter_map(marked).collect();
         after.until_all_follow(USERS.filter(|user| !marked.contains(user)), MARK).await;
         before.events.append(&mut after.events);
