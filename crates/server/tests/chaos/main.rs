@@ -23,3 +23,4 @@ mod support;
 mod takeover;
 #[path = "../traces/mod.rs"]
 mod traces;
+mod watch;
