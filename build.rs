@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "socialgraph/v1/batches.proto",
     "socialgraph/v1/bulk.proto",
     "socialgraph/v1/consistency.proto",
@@ -13,6 +13,7 @@ const FILES: [&str; 12] = [
     "socialgraph/v1/recommendations.proto",
     "socialgraph/v1/relations.proto",
     "socialgraph/v1/social_graph.proto",
+    "socialgraph/v1/watch.proto",
     "socialgraph/admin/v1/admin.proto",
     "socialgraph/admin/v1/verify.proto",
 ];

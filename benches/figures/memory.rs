@@ -106,6 +106,7 @@ async fn imported(graph: &Graph, since: Since) -> Result<(Stage, Census)> {
     let rows = graph.rows.iter().map(|&(follower, followee)| ImportEdgesRequest {
         follower_id: user(follower),
         followee_id: user(followee),
+        import_id: String::new(),
         followed_at: match since {
             Since::Import => None,
             Since::Years => Some(timestamp(now - random.random_range(1..5 * YEAR_MICROS))),

@@ -270,6 +270,11 @@ impl Keyspace {
         self.of_partition("clock", partition)
     }
 
+    /// STRING: the version of an entry of the log that all trimmed entries are at or before; absent as long as none was trimmed.
+    pub fn trimmed(&self, partition: Partition) -> Key {
+        self.of_partition("trimmed", partition)
+    }
+
     /// A value of an instance's own, by the instance's name, to see how Redis keeps it. There for seconds only.
     pub fn trial(&self, partition: Partition, name: &str) -> Key {
         let mut key = self.of_tag("trial", self.tag(partition));

@@ -96,7 +96,8 @@ fn redis_agrees_on_the_slot_of_every_kind_of_key() {
         let user = UserId::new(id).expect("id");
         let partition = keys.partition(user);
         let of_user = [keys.following(user), keys.left(user), keys.followers(user), keys.gone(user)];
-        let of_partition = [keys.log(partition), keys.pending(partition), keys.clock(partition)];
+        let of_partition =
+            [keys.log(partition), keys.pending(partition), keys.clock(partition), keys.trimmed(partition)];
         let together: Vec<_> = of_user.into_iter().chain(of_partition).collect();
         assert!(together.iter().all(|key| key.slot() == keys.slot(partition)), "{together:?}");
         all.extend(together);

@@ -10,6 +10,7 @@ mod post;
 mod time;
 mod token;
 mod version;
+mod watch;
 
 pub use deadline::Deadline;
 pub use edge::{Edge, SelfReference};
@@ -20,3 +21,4 @@ pub use post::{FeedEntry, InvalidPostId, PostId};
 pub use time::{InvalidTime, Micros};
 pub use token::{FeedPlace, InvalidToken, TokenKey, TokenKind, WriteName};
 pub use version::Version;
+pub use watch::{SnapshotPlace, WatchPlace};

@@ -14,6 +14,12 @@ pub const MAX_BATCH_RELATIONSHIPS: usize = 200;
 pub const MAX_BATCH_ROWS: usize = 1_000;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
+/// Most users whose changes one `WatchRelationships` names.
+pub const MAX_WATCHED_USERS: usize = 1_000;
+/// After how long without a message `WatchRelationships` sends one without changes, when the caller does not say.
+pub const DEFAULT_CHECKPOINT_INTERVAL: Duration = Duration::from_secs(10);
+/// What callers may choose for that.
+pub const CHECKPOINT_INTERVAL_RANGE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(300);
 /// Recommendations when the caller names no number.
 pub const DEFAULT_RECOMMENDATIONS: usize = 20;
 /// Most recommendations of a call.

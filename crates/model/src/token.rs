@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use siphasher::sip::SipHasher24;
 use thiserror::Error;
 
-use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version};
+use crate::{Entry, FeedEntry, Micros, PostId, UserId, Version, WatchPlace};
 
 /// Seals and opens the opaque tokens that callers carry: page tokens and consistency tokens.
 ///
@@ -34,6 +34,8 @@ pub enum TokenKind {
     KnownFollowers = 21,
     /// A page of `CommonFollowers`.
     CommonFollowers = 22,
+    /// A place in the changes of `WatchRelationships`.
+    Watch = 30,
     /// A page of `VerifyUser` or `RepairUser`, amid whom the user follows.
     VerifyFollowing = 40,
     /// The same amid the user's followers.
@@ -141,8 +143,20 @@ impl TokenKey {
         Ok(FeedPlace { last: FeedEntry { at: Micros::new(at).map_err(|_| InvalidToken)?, post, author }, shown })
     }
 
-    fn seal<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], payload: [u8; N]) -> String {
-        let mut token = Vec::with_capacity(HEADER_BYTES + N + CHECKSUM_BYTES);
+    /// A token of a place in what a watch tells, bound to the users who are watched.
+    pub fn seal_watch(&self, users: &[i64], place: &WatchPlace) -> String {
+        self.seal(TokenKind::Watch, users, place.encode())
+    }
+
+    /// The place in a watch of `partitions` partitions.
+    pub fn open_watch(&self, users: &[i64], partitions: usize, token: &str) -> Result<WatchPlace, InvalidToken> {
+        let payload = self.open_bytes(TokenKind::Watch, users, token, WatchPlace::most_bytes(partitions))?;
+        WatchPlace::decode(&payload, partitions).ok_or(InvalidToken)
+    }
+
+    fn seal(&self, kind: TokenKind, bound_to: &[i64], payload: impl AsRef<[u8]>) -> String {
+        let payload = payload.as_ref();
+        let mut token = Vec::with_capacity(HEADER_BYTES + payload.len() + CHECKSUM_BYTES);
         token.extend([FORMAT, kind as u8]);
         token.extend(payload);
         token.extend(self.checksum(bound_to, &token));
@@ -150,7 +164,12 @@ impl TokenKey {
     }
 
     fn open<const N: usize>(&self, kind: TokenKind, bound_to: &[i64], token: &str) -> Result<[u8; N], InvalidToken> {
-        if token.len() > 2 * (HEADER_BYTES + N + CHECKSUM_BYTES) {
+        self.open_bytes(kind, bound_to, token, N)?.try_into().map_err(|_| InvalidToken)
+    }
+
+    /// The payload, of at most so many bytes.
+    fn open_bytes(&self, kind: TokenKind, bound_to: &[i64], token: &str, most: usize) -> Result<Vec<u8>, InvalidToken> {
+        if token.len() > 2 * (HEADER_BYTES + most + CHECKSUM_BYTES) {
             return Err(InvalidToken);
         }
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| InvalidToken)?;
@@ -158,8 +177,7 @@ impl TokenKey {
         if *checksum != self.checksum(bound_to, content) {
             return Err(InvalidToken);
         }
-        let payload = content.strip_prefix(&[FORMAT, kind as u8]).ok_or(InvalidToken)?;
-        payload.try_into().map_err(|_| InvalidToken)
+        content.strip_prefix(&[FORMAT, kind as u8]).map(<[u8]>::to_vec).ok_or(InvalidToken)
     }
 
     fn checksum(&self, bound_to: &[i64], content: &[u8]) -> [u8; CHECKSUM_BYTES] {
@@ -194,6 +212,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::SnapshotPlace;
 
     const KEY: TokenKey = TokenKey::new([7; 16]);
 
@@ -261,6 +280,22 @@ mod tests {
             prop_assert_eq!(KEY.open_feed(UserId::MIN, &token), Ok(FeedPlace { last, shown }));
             prop_assert_eq!(KEY.open_feed(UserId::MAX, &token), Err(InvalidToken));
             prop_assert_eq!(KEY.open_page(TokenKind::Feed, &[1], &token), Err(InvalidToken));
+        }
+
+        #[test]
+        fn a_token_of_a_watch_opens_only_for_its_users(
+            versions in proptest::collection::vec(0..=(1_u64 << 53), 0..80), last in 1..=i64::MAX, stage in 0..3_usize
+        ) {
+            let last = UserId::new(last).unwrap();
+            let snapshot = [SnapshotPlace::Begin, SnapshotPlace::After(last), SnapshotPlace::Done][stage];
+            let positions: Vec<Version> = versions.into_iter().map(Version).collect();
+            let number = positions.len();
+            let place = WatchPlace { positions, snapshot };
+            let token = KEY.seal_watch(&[7, 9], &place);
+            prop_assert_eq!(KEY.open_watch(&[7, 9], number, &token), Ok(place));
+            prop_assert_eq!(KEY.open_watch(&[7], number, &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_watch(&[7, 9], number + 1, &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_consistency(&token), Err(InvalidToken));
         }
 
         #[test]

@@ -75,8 +75,17 @@ pub async fn open(
         let graph = probed.clone();
         async move { graph.probe(Deadline::after(PROBE_LIMIT)).await }
     });
-    let (routes, admin_routes) = api::routes(graph, config.limits.max_message_bytes as usize);
-    let parts = Parts { config, routes, admin_routes, readiness: readiness.clone(), tasks: tasks.clone(), metrics };
+    let stop_streams = CancellationToken::new();
+    let (routes, admin_routes) = api::routes(graph, config.limits.max_message_bytes as usize, stop_streams.clone());
+    let parts = Parts {
+        config,
+        routes,
+        admin_routes,
+        readiness: readiness.clone(),
+        stop_streams,
+        tasks: tasks.clone(),
+        metrics,
+    };
     Ok((Server::bind(parts).await?, readiness))
 }
 
@@ -119,5 +128,7 @@ fn settings(config: &Config) -> GraphSettings {
         changes_retention: config.changes.retention,
         inbox_cap: config.feed.inbox_cap,
         inbox_idle: config.feed.inbox_idle,
+        max_watches: config.watch.max_watches,
+        watch_patience: config.watch.patience,
     }
 }

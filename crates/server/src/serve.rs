@@ -59,6 +59,8 @@ pub struct Parts {
     pub admin_routes: Routes,
     /// Whether to get traffic; its store is watched by the caller.
     pub readiness: Readiness,
+    /// Cancelled when calls in progress are to end: for streams that would go on for ever.
+    pub stop_streams: CancellationToken,
     /// The background tasks of the server and of its services. The server ends them last.
     pub tasks: Tasks,
     /// What `/metrics` shows.
@@ -136,7 +138,7 @@ impl Server {
     /// If serving ends before `shutdown`.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
         let Self { parts, grpc, admin, admin_grpc, addresses } = self;
-        let Parts { config, routes, admin_routes, readiness, tasks, metrics } = parts;
+        let Parts { config, routes, admin_routes, readiness, stop_streams, tasks, metrics } = parts;
         spawn_upkeep(&tasks, metrics.clone());
         stalls::watch(&tasks);
         spawn_admin(&tasks, admin, admin::router(metrics, readiness.clone()));
@@ -170,6 +172,7 @@ impl Server {
         for watch in &mut watches {
             watch.end().await;
         }
+        stop_streams.cancel();
         // tonic waits for every connection, however long its peer keeps it.
         match timeout(config.server.drain_limit, &mut serving).await {
             Ok(ended) => drop(ended?),

@@ -44,6 +44,15 @@ pub enum ServiceError {
     /// Too much of the same kind is under way: searches, exports, or posts of one author. Nothing was done.
     #[error("too much of this kind is under way")]
     Overloaded,
+    /// Changes after the place where a watch is to go on may not be in the log any more.
+    #[error("changes after this position were trimmed from the log; read the graph anew, and watch from now on")]
+    PositionExpired,
+    /// A client does not take what it is sent.
+    #[error("the client did not take what it was sent in time; go on with the last resume token")]
+    SlowClient,
+    /// The instance stops.
+    #[error("the server stops; go on with the last resume token")]
+    Stopping,
     /// Redis cannot be reached. A write may have happened; repeating it is safe.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),

@@ -10,7 +10,7 @@ use tokio::{sync::Semaphore, time::sleep};
 use crate::{
     ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
     limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify,
-    versions::SeenVersions,
+    versions::SeenVersions, watch::Watches,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -49,6 +49,7 @@ pub(crate) struct Inner {
     pub(crate) searches: Semaphore,
     pub(crate) exports: Arc<Semaphore>,
     pub(crate) limits: Limits,
+    pub(crate) watches: Watches,
 }
 
 /// What can be chosen about the graph.
@@ -68,6 +69,10 @@ pub struct GraphSettings {
     pub inbox_cap: u32,
     /// How long an inbox is kept that nobody reads.
     pub inbox_idle: Duration,
+    /// Most watches at once.
+    pub max_watches: u32,
+    /// How long a watch waits for a client that does not take what it is sent.
+    pub watch_patience: Duration,
 }
 
 impl Default for GraphSettings {
@@ -80,6 +85,8 @@ impl Default for GraphSettings {
             changes_retention: Duration::from_secs(3600),
             inbox_cap: 800,
             inbox_idle: Duration::from_secs(14 * 24 * 3600),
+            max_watches: 64,
+            watch_patience: Duration::from_secs(30),
         }
     }
 }
@@ -178,6 +185,7 @@ impl Graph {
             purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
+            watches: Watches::start(store.clone(), seen.clone(), settings.max_watches, tasks),
             tokens: format.token_key,
             seen,
             proposed: SeenVersions::new(partitions),

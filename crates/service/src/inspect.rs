@@ -89,6 +89,7 @@ impl Graph {
             (keys.log(partition), Kind::Stream, true),
             (keys.pending(partition), Kind::Set, true),
             (keys.clock(partition), Kind::Text, true),
+            (keys.trimmed(partition), Kind::Text, true),
         ];
         let ids = (keys.following_ids(user), Kind::Members, false);
         let shards = (keys.shards(user), Kind::Facts, false);

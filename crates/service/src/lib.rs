@@ -40,6 +40,7 @@ mod topology;
 mod verify;
 mod versions;
 mod waiting;
+mod watch;
 mod withdraw;
 
 pub use batches::{Batch, FollowedRow, UnfollowedRow};
@@ -60,6 +61,7 @@ pub use posts::{NewPost, Post, Published};
 pub use recommend::{RecommendQuery, Recommendations, Recommended};
 pub use relations::{Mutual, MutualsPage, MutualsQuery, Relationship};
 pub use resumable::{ResumedImport, SentRow};
-pub use store::ops::Counts;
+pub use store::ops::{Change, ChangeKind, Counts};
 pub use topology::{Instance, Node, NodeState, Topology};
 pub use verify::{Drift, DriftKind, VerifiedPage, VerifyQuery};
+pub use watch::{Watch, WatchBatch, WatchQuery};

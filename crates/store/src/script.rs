@@ -70,6 +70,7 @@ scripts! {
     PURGE: "purge" with "order" "segments" "inbox" "list",
     PUSH: "push" with "order" "segments" "inbox",
     RANGE: "range" with "order" "list",
+    READ_LOG: "read_log",
     RECOUNT: "recount",
     RESTATE: "restate" with "order" "list",
     SAVE_IMPORT: "save_import",

@@ -1,6 +1,6 @@
-use model::{Entry, Micros};
+use model::{Entry, Micros, UserId};
 use prost_types::Timestamp;
-use socialgraph::v1::ListedUser;
+use socialgraph::v1::{ExportedFollower, ListedUser};
 
 pub(super) fn timestamp(time: Micros) -> Timestamp {
     let (seconds, nanos) = time.to_parts();
@@ -9,4 +9,9 @@ pub(super) fn timestamp(time: Micros) -> Timestamp {
 
 pub(super) fn listed_user(entry: Entry) -> ListedUser {
     ListedUser { user_id: entry.user.get(), followed_at: Some(timestamp(entry.at)) }
+}
+
+/// Somebody with all that they follow.
+pub(super) fn exported_follower((follower, followees): (UserId, Vec<Entry>)) -> ExportedFollower {
+    ExportedFollower { follower_id: follower.get(), followees: followees.into_iter().map(listed_user).collect() }
 }

@@ -2,10 +2,10 @@ use std::pin::Pin;
 
 use futures::{Stream, StreamExt};
 use service::{ExportChunk, Graph};
-use socialgraph::v1::{ExportEdgesRequest, ExportEdgesResponse, ExportedFollower};
+use socialgraph::v1::{ExportEdgesRequest, ExportEdgesResponse};
 use tonic::{Request, Status};
 
-use super::{convert::listed_user, status::status};
+use super::{convert::exported_follower, status::status};
 
 /// What an export answers. It reads no faster than it is taken.
 pub(super) type Chunks = Pin<Box<dyn Stream<Item = Result<ExportEdgesResponse, Status>> + Send>>;
@@ -18,12 +18,8 @@ pub(super) fn export(graph: &Graph, request: Request<ExportEdgesRequest>) -> Res
 }
 
 fn response(chunk: ExportChunk) -> ExportEdgesResponse {
-    let followers = chunk.followers.into_iter().map(|(follower, followees)| ExportedFollower {
-        follower_id: follower.get(),
-        followees: followees.into_iter().map(listed_user).collect(),
-    });
     ExportEdgesResponse {
-        followers: followers.collect(),
+        followers: chunk.followers.into_iter().map(exported_follower).collect(),
         partition: chunk.partition.into(),
         version: chunk.version.0.cast_signed(),
         resume_token: chunk.resume_token,

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use model::{Edge, Micros, Order, UserId, Window, limits};
 use prost_types::Timestamp;
@@ -91,15 +91,26 @@ impl Fields {
     }
 
     pub(super) fn time_budget(&mut self, budget: Option<prost_types::Duration>) -> Duration {
-        let Some(prost_types::Duration { seconds, nanos }) = budget else { return limits::DEFAULT_TIME_BUDGET };
+        let range = Duration::from_nanos(1)..=limits::MAX_TIME_BUDGET;
+        self.duration("time_budget", budget, limits::DEFAULT_TIME_BUDGET, range)
+    }
+
+    /// A duration in a range; absent means `default`.
+    pub(super) fn duration(
+        &mut self,
+        field: &str,
+        given: Option<prost_types::Duration>,
+        default: Duration,
+        range: RangeInclusive<Duration>,
+    ) -> Duration {
+        let Some(prost_types::Duration { seconds, nanos }) = given else { return default };
         // Not by `TryFrom`, which accepts and carries over nanoseconds that are out of range.
         let nanos = u32::try_from(nanos).ok().filter(|&nanos| nanos < 1_000_000_000);
         match u64::try_from(seconds).ok().zip(nanos).map(|(seconds, nanos)| Duration::new(seconds, nanos)) {
-            Some(budget) if !budget.is_zero() && budget <= limits::MAX_TIME_BUDGET => budget,
+            Some(duration) if range.contains(&duration) => duration,
             _ => {
-                let most = limits::MAX_TIME_BUDGET.as_secs();
-                self.refuse("time_budget", format!("must be more than 0 and at most {most} s"));
-                limits::DEFAULT_TIME_BUDGET
+                self.refuse(field, format!("must be {:?} to {:?}", range.start(), range.end()));
+                default
             }
         }
     }

@@ -13,7 +13,7 @@ use socialgraph::v1::{
     KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
     ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
     RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
-    UnfollowResponse, UserCounts, social_graph_server::SocialGraph,
+    UnfollowResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -25,6 +25,7 @@ use super::{
     fields::{Fields, edge},
     lifecycle, recommend, relations,
     status::status,
+    watch,
 };
 
 #[tonic::async_trait]
@@ -262,6 +263,15 @@ impl SocialGraph for Api {
 
     async fn export_edges(&self, request: Request<ExportEdgesRequest>) -> Result<Response<export::Chunks>, Status> {
         export::export(&self.graph, request).map(Response::new)
+    }
+
+    type WatchRelationshipsStream = watch::Messages;
+
+    async fn watch_relationships(
+        &self,
+        request: Request<WatchRelationshipsRequest>,
+    ) -> Result<Response<watch::Messages>, Status> {
+        watch::watch(self, request).await
     }
 
     async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {

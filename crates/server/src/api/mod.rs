@@ -15,17 +15,20 @@ mod relations;
 mod status;
 mod topology;
 mod verify;
+mod watch;
 
 use std::time::Duration;
 
 use model::Deadline;
 use service::Graph;
 use socialgraph::{admin::v1::admin_server::AdminServer, v1::social_graph_server::SocialGraphServer};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, codec::CompressionEncoding, service::Routes};
 
-/// The services of a graph, and those for operators. `max_message_bytes` bounds each request message.
-pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> (Routes, Routes) {
-    let api = Api { graph };
+/// The services of a graph, and those for operators. `max_message_bytes` bounds each request message. `stop_streams` ends the streams that
+/// would go on for ever.
+pub(crate) fn routes(graph: Graph, max_message_bytes: usize, stop_streams: CancellationToken) -> (Routes, Routes) {
+    let api = Api { graph, stop_streams };
     macro_rules! bounded {
         ($server:ident) => {
             $server::new(api.clone())
@@ -42,6 +45,7 @@ pub(crate) fn routes(graph: Graph, max_message_bytes: usize) -> (Routes, Routes)
 #[derive(Clone)]
 struct Api {
     graph: Graph,
+    stop_streams: CancellationToken,
 }
 
 /// By when a handler must have its answer: a little before the deadline that the RPC layer set, so that the answer, which may tell

@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 use super::{Api, consistency::freshness, convert::timestamp, deadline, fields::Fields, status::status};
 
 pub(super) async fn get_relationships(
-    Api { graph }: &Api,
+    Api { graph, .. }: &Api,
     request: Request<GetRelationshipsRequest>,
 ) -> Result<Response<GetRelationshipsResponse>, Status> {
     let deadline = deadline(&request);
@@ -39,7 +39,7 @@ pub(super) async fn get_relationships(
 }
 
 pub(super) async fn list_mutuals(
-    Api { graph }: &Api,
+    Api { graph, .. }: &Api,
     request: Request<ListMutualsRequest>,
 ) -> Result<Response<ListMutualsResponse>, Status> {
     let deadline = deadline(&request);
@@ -65,7 +65,7 @@ pub(super) async fn list_mutuals(
 }
 
 pub(super) async fn known_followers(
-    Api { graph }: &Api,
+    Api { graph, .. }: &Api,
     request: Request<KnownFollowersRequest>,
 ) -> Result<Response<KnownFollowersResponse>, Status> {
     let deadline = deadline(&request);
@@ -96,7 +96,7 @@ pub(super) async fn known_followers(
 }
 
 pub(super) async fn common_followers(
-    Api { graph }: &Api,
+    Api { graph, .. }: &Api,
     request: Request<CommonFollowersRequest>,
 ) -> Result<Response<CommonFollowersResponse>, Status> {
     let deadline = deadline(&request);

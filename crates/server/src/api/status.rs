@@ -36,6 +36,11 @@ pub(super) fn status(error: ServiceError) -> Status {
         ServiceError::Overloaded => {
             with_reason(Code::ResourceExhausted, ErrorReason::Overloaded, text, Some(SEARCH_RETRY_AFTER))
         }
+        ServiceError::PositionExpired => {
+            with_reason(Code::OutOfRange, ErrorReason::PositionExpired, format!("resume_token: {text}"), None)
+        }
+        ServiceError::SlowClient => with_reason(Code::ResourceExhausted, ErrorReason::SlowClient, text, None),
+        ServiceError::Stopping => with_reason(Code::Unavailable, ErrorReason::Stopping, text, Some(STORE_RETRY_AFTER)),
         ServiceError::LostWrite => unavailable(text),
         ServiceError::Unavailable(cause) => {
             tracing::debug!(cause, "store unavailable");
@@ -91,6 +96,9 @@ mod tests {
             (ServiceError::InvalidPageToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
             (ServiceError::InvalidResumeToken, Code::InvalidArgument, "INVALID_PAGE_TOKEN", false),
             (ServiceError::Overloaded, Code::ResourceExhausted, "OVERLOADED", true),
+            (ServiceError::PositionExpired, Code::OutOfRange, "POSITION_EXPIRED", false),
+            (ServiceError::SlowClient, Code::ResourceExhausted, "SLOW_CLIENT", false),
+            (ServiceError::Stopping, Code::Unavailable, "STOPPING", true),
             (ServiceError::LostWrite, Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Unavailable("redis at 10.0.0.1".to_owned()), Code::Unavailable, "STORE_UNAVAILABLE", true),
             (ServiceError::Deadline, Code::DeadlineExceeded, "DEADLINE", false),

@@ -17,6 +17,7 @@ mod recommend;
 mod relations;
 mod retry;
 mod time;
+mod watch;
 
 use std::{
     io::{self, Write},
@@ -40,6 +41,7 @@ pub use self::{
     options::{AdminCallOptions, AdminTarget, CallOptions, Target},
     recommend::{Dismiss, Recommend},
     relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
+    watch::Watch,
 };
 
 /// A subcommand that talks to a running server.
@@ -85,6 +87,8 @@ pub enum ClientCommand {
     Import(Import),
     /// Write all follows as a file that import reads
     Export(Export),
+    /// Print changes of who follows whom as they happen
+    Watch(Watch),
     /// Delete a user
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
@@ -120,6 +124,7 @@ impl ClientCommand {
             Self::Counts(command) => command.call.target.json,
             Self::Import(command) => command.target.json,
             Self::Export(command) => command.target.json,
+            Self::Watch(command) => command.target.json,
             Self::DeleteUser(command) => command.call.target.json,
             Self::Operation(command) => command.call.target.json,
             Self::Keys(command) => command.call.target.json,
@@ -182,6 +187,7 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,
         ClientCommand::Export(command) => command.run(printer).await,
+        ClientCommand::Watch(command) => command.run(printer).await,
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,

@@ -33,6 +33,13 @@ impl<'a> Printer<'a> {
         Ok(self.out.flush()?)
     }
 
+    /// Prints a message as one line of JSON.
+    pub(super) fn json_line(&mut self, name: &str, message: &impl Message) -> Result<(), Error> {
+        let message = dynamic(descriptor(name)?, message)?;
+        self.out.write_all(&json_bytes(&message)?)?;
+        Ok(writeln!(self.out)?)
+    }
+
     /// Prints a message of the contract, `name` being its full name.
     pub(super) fn message(&mut self, name: &str, message: &impl Message) -> Result<(), Error> {
         let mut listing = self.listing(name)?;
@@ -42,8 +49,7 @@ impl<'a> Printer<'a> {
 
     /// Starts to print messages of that name as one: the rows of all of them, and the other fields of the last.
     pub(super) fn listing(&mut self, name: &str) -> Result<Listing<'_, 'a>, Error> {
-        let descriptor = POOL.as_ref().and_then(|pool| pool.get_message_by_name(name));
-        let descriptor = descriptor.ok_or(Error::Internal("an answer has no descriptor"))?;
+        let descriptor = descriptor(name)?;
         let rows = descriptor.fields().find(|field| field.is_list() && matches!(field.kind(), Kind::Message(_)));
         Ok(Listing { printer: self, descriptor, rows, widths: Vec::new(), started: false, printed: 0 })
     }
@@ -64,8 +70,7 @@ pub(super) struct Listing<'p, 'a> {
 impl Listing<'_, '_> {
     /// Prints the rows of a message and gives the message back for [`Listing::finish`].
     pub(super) fn page(&mut self, message: &impl Message) -> Result<DynamicMessage, Error> {
-        let mut dynamic = DynamicMessage::new(self.descriptor.clone());
-        dynamic.transcode_from(message).map_err(|_| Error::Internal("an answer is not of its descriptor"))?;
+        let mut dynamic = dynamic(self.descriptor.clone(), message)?;
         if let Some(field) = self.rows.clone() {
             let rows = dynamic.get_field(&field).into_owned();
             let rows: Vec<_> = rows.as_list().unwrap_or_default().iter().filter_map(Value::as_message).collect();
@@ -148,6 +153,17 @@ impl Listing<'_, '_> {
         }
         Ok(())
     }
+}
+
+fn descriptor(name: &str) -> Result<MessageDescriptor, Error> {
+    let descriptor = POOL.as_ref().and_then(|pool| pool.get_message_by_name(name));
+    descriptor.ok_or(Error::Internal("an answer has no descriptor"))
+}
+
+fn dynamic(descriptor: MessageDescriptor, message: &impl Message) -> Result<DynamicMessage, Error> {
+    let mut dynamic = DynamicMessage::new(descriptor);
+    dynamic.transcode_from(message).map_err(|_| Error::Internal("an answer is not of its descriptor"))?;
+    Ok(dynamic)
 }
 
 fn beginning(text: String) -> String {

@@ -18,6 +18,7 @@ pub use reference::reference;
 pub use table::{SETTINGS, Setting};
 pub use values::{
     Changes, Config, Feed, Keyspace, Limits, Log, LogFormat, Redis, RedisMode, Relay, Secret, Seed, Server, Telemetry,
+    Watch,
 };
 
 /// Which command the configuration is for. Some defaults and checks differ.

@@ -177,7 +177,7 @@ pub const SETTINGS: &[Setting] = &[
         "limits.default-deadline",
         "10s",
         |c| &mut c.limits.default_deadline,
-        "The deadline of a call whose caller sends none. Not for ImportEdges, health and reflection. A caller's own \
+        "The deadline of a call whose caller sends none. Not for ImportEdges, ExportEdges, WatchRelationships, health and reflection. A caller's own \
          deadline counts up to 1h.",
     )
     .range("1ms", "1h"),
@@ -296,4 +296,18 @@ pub const SETTINGS: &[Setting] = &[
         "How long the inbox is kept of a user who does not scroll. The first scroll after that makes it anew.",
     )
     .range("1m", "365days"),
+    Setting::new(
+        "watch.max-watches",
+        "64",
+        |c| &mut c.watch.max_watches,
+        "Calls of WatchRelationships at a time. More are refused with RESOURCE_EXHAUSTED. Each reads the logs by itself.",
+    )
+    .range("1", "4096"),
+    Setting::new(
+        "watch.patience",
+        "30s",
+        |c| &mut c.watch.patience,
+        "How long a watch waits for a client that does not take its messages, before it ends.",
+    )
+    .range("100ms", "1h"),
 ];

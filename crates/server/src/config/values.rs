@@ -22,6 +22,7 @@ pub struct Config {
     pub relay: Relay,
     pub changes: Changes,
     pub feed: Feed,
+    pub watch: Watch,
 }
 
 impl Config {
@@ -41,6 +42,7 @@ impl Config {
             relay: Relay::default(),
             changes: Changes::default(),
             feed: Feed::default(),
+            watch: Watch::default(),
         }
     }
 }
@@ -127,6 +129,14 @@ pub struct Changes {
 pub struct Feed {
     pub inbox_cap: u32,
     pub inbox_idle: Duration,
+}
+
+/// Settings `watch.*`.
+#[expect(missing_docs, reason = "the table documents each setting")]
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    pub max_watches: u32,
+    pub patience: Duration,
 }
 
 /// How Redis is run.

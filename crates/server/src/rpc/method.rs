@@ -23,7 +23,11 @@ pub(super) const OTHER: &str = "_OTHER";
 const INFRASTRUCTURE: [&str; 2] = ["grpc.health.", "grpc.reflection."];
 
 /// Methods that take as long as their caller sends, or reads.
-const LONG: [&str; 2] = ["socialgraph.v1.SocialGraph/ExportEdges", "socialgraph.v1.SocialGraph/ImportEdges"];
+const LONG: [&str; 3] = [
+    "socialgraph.v1.SocialGraph/ExportEdges",
+    "socialgraph.v1.SocialGraph/ImportEdges",
+    "socialgraph.v1.SocialGraph/WatchRelationships",
+];
 
 /// One more than the largest code of gRPC.
 const CODES: usize = 17;

@@ -241,6 +241,16 @@ pub const METRICS: &[Metric] = &[
         &["outcome"],
         "Inboxes built from timelines (outcome: built, failed).",
     ),
+    metric("socialgraph_watches", Gauge, Count, &[], "Calls of WatchRelationships in progress."),
+    metric("socialgraph_watch_changes_total", Counter, Count, &[], "Changes that were handed to watches."),
+    metric(
+        "socialgraph_watches_ended_total",
+        Counter,
+        Count,
+        &["reason"],
+        "Watches that ended. `client`: their client left; `slow`: it did not take its messages; `expired`: what came next was \
+         trimmed; `stopping`: the server stopped; `failed`: the logs could not be read.",
+    ),
 ];
 
 /// Renders the metrics. Clones render the same.

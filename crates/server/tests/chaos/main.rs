@@ -24,3 +24,4 @@ mod support;
 mod takeover;
 #[path = "../traces/mod.rs"]
 mod traces;
+mod watch;

@@ -53,6 +53,40 @@ pub(crate) fn exported(token: &str, is_first: bool) -> Vec<Result<ExportEdgesRes
     }
 }
 
+/// A watch that breaks after a token, and after another ends with an error for good.
+pub(crate) fn watched(token: &str) -> Vec<Result<WatchRelationshipsResponse, Status>> {
+    let change = |version: i64, change| RelationshipChange { change, version, changed_at: time(version) };
+    let message = |token: &str, changes| WatchRelationshipsResponse {
+        changes,
+        resume_token: token.to_owned(),
+        ..WatchRelationshipsResponse::default()
+    };
+    let began = |source: &str| {
+        relationship_change::Change::Followed(FollowBegan {
+            follower_id: 1,
+            followee_id: 2,
+            followed_at: time(3),
+            source: source.to_owned(),
+        })
+    };
+    let ended = FollowEnded { follower_id: 1, followee_id: 2, followed_at: time(3) };
+    let ended = relationship_change::Change::Unfollowed(ended);
+    let deleted = relationship_change::Change::UserDeleted(UserWasDeleted { user_id: 1 });
+    let followees = [10, 9].map(|user_id| ListedUser { user_id, followed_at: time(1) }).to_vec();
+    let snapshot = RelationshipSnapshot { followers: vec![ExportedFollower { follower_id: 5, followees }], version: 6 };
+    match token {
+        "" => vec![
+            Ok(WatchRelationshipsResponse { snapshot: Some(snapshot), ..message("a", vec![]) }),
+            Ok(message("b", vec![change(7, Some(began(""))), change(8, Some(ended))])),
+            Err(unavailable()),
+        ],
+        _ => vec![
+            Ok(message("c", vec![change(9, Some(began("contacts"))), change(10, Some(deleted)), change(11, None)])),
+            Err(refuse("resume_token")),
+        ],
+    }
+}
+
 /// The entries of a page and the token of the next; a token is the number of entries before it.
 pub(crate) fn page(user: i64, page_size: i32, token: &str) -> Result<(Vec<i64>, String), Status> {
     let start: i64 = if token.is_empty() { 0 } else { token.parse().unwrap() };

@@ -12,6 +12,7 @@ mod import;
 mod lists;
 mod relations;
 mod server;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_stream::{Iter, StreamExt, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answers::{ENTRIES, exported, item, listed, operation, page, refuse, time, unavailable};
+use crate::answers::{ENTRIES, exported, item, listed, operation, page, refuse, time, unavailable, watched};
 
 /// Follows of this user are refused for load.
 pub(crate) const OVERLOADED: i64 = 13;
@@ -55,6 +55,7 @@ pub(crate) enum Call {
     Scroll(ScrollFeedRequest),
     Counts(BatchGetCountsRequest),
     Export(ExportEdgesRequest),
+    Watch(WatchRelationshipsRequest),
     Keys(InspectUserRequest),
     Topology(GetTopologyRequest),
     Verify(VerifyUserRequest),
@@ -362,6 +363,16 @@ impl SocialGraph for Fake {
         let begun = Call::Export(ExportEdgesRequest::default());
         let is_first = self.calls().iter().filter(|call| **call == begun).count() == 1;
         Ok(Response::new(tokio_stream::iter(exported(&token, is_first))))
+    }
+
+    type WatchRelationshipsStream = Iter<vec::IntoIter<Result<WatchRelationshipsResponse, Status>>>;
+
+    async fn watch_relationships(
+        &self,
+        request: Request<WatchRelationshipsRequest>,
+    ) -> Result<Response<Self::WatchRelationshipsStream>, Status> {
+        self.record(&request, Call::Watch);
+        Ok(Response::new(tokio_stream::iter(watched(&request.into_inner().resume_token))))
     }
 
     async fn import_edges(

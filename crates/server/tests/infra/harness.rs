@@ -49,6 +49,7 @@ impl TestServer {
             routes: Routes::new(service.clone()),
             admin_routes: Routes::default(),
             readiness: readiness.clone(),
+            stop_streams: CancellationToken::new(),
             tasks: tasks.clone(),
             metrics: metrics::install(),
         };

@@ -28,7 +28,7 @@ async fn a_user_never_seen_has_no_keys(place: Place) {
     assert_eq!(answer.partition, u32::from(partition.get()));
     assert_eq!(answer.hash_tag, keys.hash_tag(partition));
     assert_eq!(answer.slot, u32::from(keys.slot(partition).get()));
-    assert_eq!(answer.keys.len(), 10);
+    assert_eq!(answer.keys.len(), 11);
     for key in &answer.keys {
         let none = RedisKey { key: key.key.clone(), shared: key.shared, ..RedisKey::default() };
         assert_eq!(*key, none);

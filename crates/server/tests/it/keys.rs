@@ -12,7 +12,7 @@ use crate::support::{Api, Described, Place, row, row_at, seeded};
 const OF_USERS: [&str; 7] = ["following", "left", "followers", "gone", "posts", "inbox", "feed"];
 /// Those of a post or a request of a user.
 const OF_POSTS: [&str; 2] = ["post", "request"];
-const OF_PARTITIONS: [&str; 3] = ["log", "pending", "clock"];
+const OF_PARTITIONS: [&str; 4] = ["log", "pending", "clock", "trimmed"];
 const OF_KEYSPACES: [&str; 2] = ["format", "instances"];
 const IDS: [i64; 12] =
     [1, 2, 3, 10, 99, 1_024, 65_536, 1 << 40, (1 << 53) + 1, (1 << 62) + 12_345, i64::MAX - 1, i64::MAX];

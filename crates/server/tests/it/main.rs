@@ -56,6 +56,7 @@ mod relations;
 mod support;
 #[path = "../traces/mod.rs"]
 mod traces;
+mod watch;
 
 /// Written past the capture of the test harness, so that every run shows it.
 #[test]
@@ -83,6 +84,7 @@ fn cases_times_backends() {
         reads::CASES,
         recommend::CASES,
         relations::CASES,
+        watch::CASES,
     ]
     .iter()
     .sum();

@@ -3,7 +3,7 @@
 mod read;
 mod survey;
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use futures::{Stream, stream::try_unfold};
 use model::{Deadline, Entry, UserId, Version};
@@ -29,6 +29,8 @@ pub struct ExportChunk {
     pub followers: Vec<(UserId, Vec<Entry>)>,
     /// An export with this token goes on after the chunk.
     pub resume_token: String,
+    /// The last follower who was looked at.
+    pub(crate) last: UserId,
 }
 
 impl Graph {
@@ -43,8 +45,19 @@ impl Graph {
             "" => None,
             token => Some(self.inner.tokens.open_export(token).map_err(|_| ServiceError::InvalidResumeToken)?),
         };
+        self.export_after(after, None, deadline)
+    }
+
+    /// All edges after a follower, or those of some users.
+    pub(crate) fn export_after(
+        &self,
+        after: Option<UserId>,
+        of: Option<&BTreeSet<UserId>>,
+        deadline: Option<Deadline>,
+    ) -> Result<impl Stream<Item = Result<ExportChunk, ServiceError>> + Send + use<>, ServiceError> {
         let place = self.inner.exports.clone().try_acquire_owned().map_err(|_| ServiceError::Overloaded)?;
-        let export = Export { graph: self.clone(), after, limit: Limit(deadline), survey: None, _place: place };
+        let survey = of.map(|users| Survey::of(self.inner.store.keys(), users, after));
+        let export = Export { graph: self.clone(), after, limit: Limit(deadline), survey, _place: place };
         Ok(try_unfold(export, Export::next))
     }
 }
@@ -76,7 +89,7 @@ impl Export {
             let edges: usize = followers.iter().map(|(_, followees)| followees.len()).sum();
             metrics::counter!("socialgraph_export_edges_total").increment(edges as u64);
             let resume_token = self.graph.inner.tokens.seal_export(last);
-            let chunk = ExportChunk { partition: partition.get(), version, followers, resume_token };
+            let chunk = ExportChunk { partition: partition.get(), version, followers, resume_token, last };
             self.survey = Some(survey);
             return Ok(Some((chunk, self)));
         }

@@ -1,10 +1,12 @@
 //! Who follows somebody.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{select_all, try_unfold},
 };
-use keyspace::Partition;
+use keyspace::{Keyspace, Partition};
 use model::UserId;
 use store::{
     Store, StoreError, Traffic,
@@ -40,6 +42,20 @@ impl Survey {
             tracing::info!("slots moved, or logs were trimmed, while an export looked for followers: again");
         }
         Err(ServiceError::Unavailable("slots move all the time".to_owned()))
+    }
+
+    /// Those of some users who come after one.
+    pub(super) fn of(keys: &Keyspace, users: &BTreeSet<UserId>, after: Option<UserId>) -> Self {
+        let last = after.map(|user| (keys.partition(user), user));
+        let mut of_partitions = BTreeMap::<_, Vec<_>>::new();
+        for &user in users {
+            let partition = keys.partition(user);
+            if last.is_none_or(|last| (partition, user) > last) {
+                of_partitions.entry(partition).or_default().push(user);
+            }
+        }
+        let partitions = of_partitions.into_iter().rev().collect();
+        Self { partitions, partition: None, users: Vec::new(), read: 0 }
     }
 
     /// The first who are still to be read, of one partition, at most [`ShortLists::MOST_USERS`].

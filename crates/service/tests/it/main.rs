@@ -14,4 +14,5 @@ mod long_lists;
 mod refusals;
 mod relay;
 mod support;
+mod watch;
 mod written;

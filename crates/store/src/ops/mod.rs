@@ -16,6 +16,7 @@ mod pending;
 mod posts;
 mod shards;
 mod tally;
+mod watch;
 mod whole_lists;
 mod withdraw;
 
@@ -48,6 +49,7 @@ pub use posts::{
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
+pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 

@@ -149,7 +149,8 @@ impl Operation for TrimLog {
     type Output = u64;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let group = SlotGroup::new(vec![keys.log(self.partition), keys.pending(self.partition)])?;
+        let names = vec![keys.log(self.partition), keys.pending(self.partition), keys.trimmed(self.partition)];
+        let group = SlotGroup::new(names)?;
         Ok(Call::script(&script::TRIM, group, vec![value::of_micros(self.retention), value::of_micros(self.patience)]))
     }
 
@@ -174,7 +175,7 @@ pub(super) fn due_change(entry: Value) -> Result<DueChange, StoreError> {
 }
 
 /// Reads `<follower> <followee> <score>` and perhaps more after it, `<author> <post> <published at>`, or `<user>`.
-fn parse_change(kind: &str, text: &str, version: Version) -> Option<LogChange> {
+pub(super) fn parse_change(kind: &str, text: &str, version: Version) -> Option<LogChange> {
     if kind == "x" {
         return UserId::new(text.parse().ok()?).ok().map(LogChange::Deleted);
     }

@@ -3,7 +3,7 @@
 use prost_types::Duration;
 use socialgraph::v1::{
     CommonFollowsOrder, CommonFollowsRequest, ExportEdgesRequest, FeedView, ListFollowingRequest, ListOrder,
-    ScrollFeedRequest,
+    ScrollFeedRequest, WatchRelationshipsRequest,
 };
 use tonic::Response;
 
@@ -173,6 +173,27 @@ async fn of_exports_are_bound_to_their_keyspace(place: Place) {
     }
 }
 
+async fn watch_refuses(api: &Api, resume_token: String) {
+    let request = WatchRelationshipsRequest { resume_token, ..WatchRelationshipsRequest::default() };
+    let answer = api.social().watch_relationships(request.clone()).await.map(|_| Response::new(()));
+    refused(answer, &Refusal::page_token(), request);
+}
+
+async fn of_watches_are_bound_to_their_keyspace(place: Place) {
+    let api = place.serve(&[]).await;
+    fill(&api).await;
+    let elsewhere = place.another().await.serve(&[]).await;
+    let token = api.watch("").await.last_token();
+    watch_refuses(&elsewhere, token.clone()).await;
+    export_refuses(&api, token.clone()).await;
+    list_refuses(&api, SIDES[0], Query::all(SIDES[0], 1).request(&token)).await;
+    watch_refuses(&api, api.export("").await[0].resume_token.clone()).await;
+    watch_refuses(&api, api.follow(1, 2).await.consistency_token).await;
+    for token in spoiled(&token) {
+        watch_refuses(&api, token).await;
+    }
+}
+
 /// The kinds of token are not taken for each other.
 async fn a_consistency_token_is_no_page_token(place: Place) {
     let api = place.serve(&[]).await;
@@ -189,5 +210,6 @@ on_each_backend!(
     of_common_follows_are_bound_to_their_request,
     of_feeds_are_bound_to_their_request,
     of_exports_are_bound_to_their_keyspace,
+    of_watches_are_bound_to_their_keyspace,
     a_consistency_token_is_no_page_token,
 );

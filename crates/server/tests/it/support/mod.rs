@@ -9,6 +9,7 @@ mod logs;
 mod process;
 mod redis;
 mod refusal;
+mod watches;
 
 use std::{
     collections::BTreeMap,
@@ -31,6 +32,7 @@ pub(crate) use lists::{Listed, ORDERS, Query, SIDES, Side, assert_mirrored};
 pub(crate) use process::Process;
 pub(crate) use redis::{Backend, Described, Redis};
 pub(crate) use refusal::{Refusal, refused};
+pub(crate) use watches::{Event, Watching};
 
 /// How long anything may take that is waited for.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
