@@ -49,8 +49,7 @@ async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
     assert_eq!(operation(&caller).await.edges_removed, FOLLOWERS + FOLLOWED);
     redis::quiescent(&process.redis).await;
     for &server in &process.redis {
-        let found = redis::cli(server, &["EVAL", traces::FIND, "0", &USER.to_string(), "sg:*"]).await;
-        assert_eq!(traces::left_of(found.trim()), [""; 0]);
+        assert_eq!(traces::left(USER, "sg:*", async |command| redis::cli(server, command).await).await, []);
     }
     let users: Vec<_> = (1..=FOLLOWERS).step_by(97).chain([USER]).collect();
     assert!(graph::counts(&caller, &users).await.iter().all(|counts| counts.following <= 1 && counts.followers <= 1));
