@@ -1,7 +1,8 @@
 //! The graph of a file, and what it says by brute force.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
     env,
     fmt::Write as _,
     fs,
@@ -24,6 +25,8 @@ pub(super) const OFFSET: i64 = 1_000_000_000;
 /// What is in the file. All ids have the offset.
 pub(super) struct Graph {
     pub(super) path: PathBuf,
+    /// For what tests choose at random.
+    pub(super) seed: u64,
     pub(super) rows: usize,
     pub(super) selves: usize,
     /// Every user who is in a row, also in one with themselves.
@@ -39,7 +42,8 @@ type Lists = HashMap<i64, Vec<i64>>;
 impl Graph {
     /// The graph of the file that the environment names, or one that is made up and written into a directory.
     pub(super) fn load(dir: &Path) -> Self {
-        let path = env::var_os(FILE).map_or_else(|| generated(dir), PathBuf::from);
+        let seed = seed();
+        let path = env::var_os(FILE).map_or_else(|| generated(dir, seed), PathBuf::from);
         let text = text(&path);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let rows: Vec<(i64, i64)> = lines.map(row).collect();
@@ -51,7 +55,7 @@ impl Graph {
             following.entry(follower).or_default().push(followee);
             followers.entry(followee).or_default().push(follower);
         }
-        Self { path, rows: rows.len(), selves, users: users.into_iter().collect(), edges, following, followers }
+        Self { path, seed, rows: rows.len(), selves, users: users.into_iter().collect(), edges, following, followers }
     }
 
     /// Whom a user follows, sorted.
@@ -62,6 +66,14 @@ impl Graph {
     /// Who follows a user, sorted.
     pub(super) fn followers(&self, user: i64) -> &[i64] {
         self.followers.get(&user).map_or(&[], Vec::as_slice)
+    }
+
+    /// An account's edges of both directions, sorted.
+    pub(super) fn edges_of(&self, user: i64) -> Vec<(i64, i64)> {
+        let following = self.following(user).iter().map(|&followee| (user, followee));
+        let mut edges: Vec<_> = following.chain(self.followers(user).iter().map(|&id| (id, user))).collect();
+        edges.sort_unstable();
+        edges
     }
 
     /// Who follows a user and is followed back, sorted.
@@ -76,14 +88,10 @@ impl Graph {
 
     /// The users with the most edges of both directions, the largest first.
     pub(super) fn largest(&self, number: usize) -> Vec<i64> {
-        let mut edges: BTreeMap<i64, usize> = BTreeMap::new();
-        for (follower, followee) in &self.edges {
-            *edges.entry(*follower).or_default() += 1;
-            *edges.entry(*followee).or_default() += 1;
-        }
-        let mut users: Vec<_> = edges.into_iter().collect();
-        users.sort_by_key(|&(user, edges)| (usize::MAX - edges, user));
-        users.into_iter().take(number).map(|(user, _)| user).collect()
+        let mut users = self.users.clone();
+        users.sort_by_key(|&user| Reverse(self.following(user).len() + self.followers(user).len()));
+        users.truncate(number);
+        users
     }
 
     /// How it is called in what tests print.
@@ -115,8 +123,7 @@ fn row(line: &str) -> (i64, i64) {
 }
 
 /// A file as files of graphs are: ids from 0, some rows of users with themselves, in no order.
-fn generated(dir: &Path) -> PathBuf {
-    let seed = seed();
+fn generated(dir: &Path, seed: u64) -> PathBuf {
     let mut rows: Vec<_> = graph::power_law(seed, USERS, EDGES).into_iter().collect();
     rows.extend((1..=USERS).step_by(10).map(|user| (user, user)));
     rows.shuffle(&mut StdRng::seed_from_u64(seed));

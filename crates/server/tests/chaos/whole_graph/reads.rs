@@ -12,7 +12,7 @@ use super::{
     file::{Graph, both},
     served::Served,
 };
-use crate::support::{caller::Caller, graph, seed};
+use crate::support::{caller::Caller, graph};
 
 const SIDE_BY_SIDE: usize = 32;
 /// Users of whom both lists are read.
@@ -29,7 +29,7 @@ const AMPLE: Option<Duration> = Some(Duration { seconds: 10, nanos: 0 });
 /// Both lists of random users, and their counts.
 pub(super) async fn lists_and_counts(Served { graph, caller, .. }: &Served) {
     let begun = Instant::now();
-    let users: Vec<_> = graph.users.choose_multiple(&mut StdRng::seed_from_u64(seed()), LISTED).copied().collect();
+    let users: Vec<_> = graph.users.choose_multiple(&mut StdRng::seed_from_u64(graph.seed), LISTED).copied().collect();
     let lists = users.iter().flat_map(|&user| {
         [(List::Following, user, graph.following(user)), (List::Followers, user, graph.followers(user))]
     });
@@ -116,7 +116,7 @@ pub(super) async fn searches(Served { graph, caller, .. }: &Served) {
 
 /// Half of them among the largest accounts.
 fn pairs(graph: &Graph) -> Vec<(i64, i64)> {
-    let mut random = StdRng::seed_from_u64(seed());
+    let mut random = StdRng::seed_from_u64(graph.seed);
     let largest = graph.largest(LARGEST);
     let mut pair = |users: &[i64]| [(); 2].map(|()| users[random.random_range(0..users.len())]).into();
     (0..PAIRS).map(|number| pair(if number % 2 == 0 { &largest } else { &graph.users })).collect()
