@@ -8,16 +8,14 @@ use std::{
 
 use keyspace::{Keyspace, PartitionCount};
 use model::UserId;
-use socialgraph::v1::{
-    DeleteUserRequest, GetOperationRequest, Operation, OperationState, get_operation_request::Target,
-};
+use socialgraph::v1::OperationState;
 
 use super::{
     file::{Graph, OFFSET},
     served::Served,
 };
 use crate::{
-    support::{caller::Caller, graph, redis, until},
+    support::{graph, operation, redis, until},
     traces::{self, Mention},
 };
 
@@ -44,23 +42,21 @@ pub(super) async fn killed_midway(served: Served) -> Served {
     let begun = Instant::now();
     let account = served.graph.largest(1)[0];
     let total = served.graph.edges_of(account).len() as i64;
-    let request = DeleteUserRequest { user_id: account };
-    let answer = served.caller.call(request, |mut c, r| async move { c.delete_user(r).await }).await.message;
-    assert_eq!(answer.operation.expect("an operation").edges_total, total);
+    assert_eq!(operation::delete(&served.caller, account).await.edges_total, total);
 
     let mut removed = 0;
     until("a quarter of the edges is removed", async || {
-        let operation = operation(&served.caller, account).await;
+        let operation = operation::of(&served.caller, account).await;
         assert_eq!(operation.state(), OperationState::Running);
         removed = operation.edges_removed;
         removed >= total / 4
     })
     .await;
     let served = served.restarted(async |cluster| assert_unfinished(&cluster.addresses(), account).await).await;
-    let restarted = operation(&served.caller, account).await;
-    until("the user is removed", async || operation(&served.caller, account).await.state() == OperationState::Done)
+    let restarted = operation::of(&served.caller, account).await;
+    until("the user is removed", async || operation::of(&served.caller, account).await.state() == OperationState::Done)
         .await;
-    assert_eq!(operation(&served.caller, account).await.edges_removed, total);
+    assert_eq!(operation::of(&served.caller, account).await.edges_removed, total);
     redis::quiescent(&served.cluster.addresses()).await;
     println!(
         "e: account {} of the file is deleted: {} edges; killed after {removed}, {} when it was back; done after {:.1?}",
@@ -70,12 +66,6 @@ pub(super) async fn killed_midway(served: Served) -> Served {
         begun.elapsed()
     );
     served
-}
-
-async fn operation(caller: &Caller, account: i64) -> Operation {
-    let request = GetOperationRequest { target: Some(Target::UserId(account)) };
-    let answer = caller.call(request, |mut c, r| async move { c.get_operation(r).await }).await.message;
-    answer.operation.expect("an operation")
 }
 
 /// The server died before all was removed: what is written down of the deletion has no end, and there are references that must go.

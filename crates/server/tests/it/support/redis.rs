@@ -102,12 +102,6 @@ impl Redis {
         self.on_node(0, &[&["-c"], command].concat()).await
     }
 
-    /// What each node answers.
-    pub(crate) async fn on_each_node(&self, command: &[&str]) -> Vec<String> {
-        let nodes = 0..self.nodes();
-        futures::future::join_all(nodes.map(|node| self.on_node(node, command))).await
-    }
-
     /// The keys that match a pattern, each with the number of its node.
     pub(crate) async fn scan(&self, pattern: &str) -> Vec<(usize, String)> {
         let mut keys = Vec::new();
