@@ -25,3 +25,4 @@ mod takeover;
 #[path = "../traces/mod.rs"]
 mod traces;
 mod watch;
+mod whole_graph;

@@ -42,10 +42,9 @@ async fn done(api: &Api, user: i64) -> Operation {
 /// Nothing mentions a deleted user but what may.
 async fn assert_no_trace(place: &Place, user: i64) {
     place.settled().await;
-    let (id, keys) = (user.to_string(), place.keys().pattern());
-    let found = place.redis.on_each_node(&["EVAL", traces::FIND, "0", &id, &keys]).await;
-    for found in found {
-        assert_eq!(traces::left_of(&found), [""; 0]);
+    let keys = place.keys().pattern();
+    for node in 0..place.redis.nodes() {
+        assert_eq!(traces::left(user, &keys, async |command| place.redis.on_node(node, command).await).await, []);
     }
 }
 

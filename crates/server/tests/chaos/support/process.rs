@@ -4,6 +4,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{ExitStatus, Output, Stdio},
+    time::Duration,
 };
 
 use nix::{
@@ -116,13 +117,27 @@ pub(crate) fn import(server: SocketAddr, file: &Path) -> Child {
 
 /// The same with more options.
 pub(crate) fn import_with(server: SocketAddr, file: &Path, options: &[&str]) -> Child {
+    client("import", server, options, file)
+}
+
+/// The `export` subcommand into a file.
+pub(crate) fn export(server: SocketAddr, file: &Path) -> Child {
+    client("export", server, &["--output"], file)
+}
+
+fn client(subcommand: &str, server: SocketAddr, options: &[&str], file: &Path) -> Child {
     let mut command = command();
-    command.args(["import", "--json", "--endpoint", &format!("http://{server}")]).args(options).arg(file);
+    command.args([subcommand, "--json", "--endpoint", &format!("http://{server}")]).args(options).arg(file);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("start the import")
+    command.spawn().expect("start the subcommand")
 }
 
 /// Waits for a client subcommand.
 pub(crate) async fn finish(child: Child) -> Output {
-    timeout(LIMIT, child.wait_with_output()).await.expect("ended in time").expect("wait")
+    finish_within(LIMIT, child).await
+}
+
+/// The same, for as long as is given.
+pub(crate) async fn finish_within(limit: Duration, child: Child) -> Output {
+    timeout(limit, child.wait_with_output()).await.expect("ended in time").expect("wait")
 }
