@@ -5,13 +5,13 @@ use futures::stream;
 use model::UserId;
 use prost_types::Duration;
 use socialgraph::v1::{
-    BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowsRequest, FollowRequest, ImportEdgesRequest,
-    IsFollowingRequest, ListFollowersRequest, PublishPostRequest, ScrollFeedRequest, UnfollowRequest,
+    BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowsRequest, FollowRequest, IsFollowingRequest,
+    ListFollowersRequest, PublishPostRequest, ScrollFeedRequest, UnfollowRequest,
     social_graph_client::SocialGraphClient,
 };
 use tonic::transport::Channel;
 
-use crate::Result;
+use crate::{Result, stage};
 
 /// Follows 2,500 users, 600 of which B follows as well.
 pub(crate) const A: i64 = 1;
@@ -176,12 +176,7 @@ pub(crate) fn long_lists() -> impl Iterator<Item = (i64, i64)> {
 pub(crate) async fn prepare(mut graph: SocialGraphClient<Channel>) -> Result<()> {
     let readers = (0..READERS).flat_map(|reader| (0..10).map(move |k| (FIRST_READER + reader, read(reader, k))));
     let feeds = (0..AUTHORS).map(|n| (FEW, FIRST_AUTHOR + n)).chain((0..2 * LIST).map(|n| (MANY, FIRST_AUTHOR + n)));
-    let rows = long_lists().chain(readers).chain(feeds).map(|(follower_id, followee_id)| ImportEdgesRequest {
-        follower_id,
-        followee_id,
-        followed_at: None,
-        import_id: String::new(),
-    });
+    let rows = long_lists().chain(readers).chain(feeds).map(|(follower, followee)| stage::row(follower, followee));
     let rows: Vec<_> = rows.collect();
     let sent = rows.len() as i64;
     let answer = graph.import_edges(stream::iter(rows)).await?.into_inner();

@@ -6,7 +6,7 @@ use fred::{bytes::Bytes, types::Value};
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use prost_types::Duration;
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
-use socialgraph::v1::{CommonFollowsRequest, CommonFollowsResponse, ImportEdgesRequest};
+use socialgraph::v1::{CommonFollowsRequest, CommonFollowsResponse};
 use tasks::Tasks;
 
 use crate::{
@@ -133,13 +133,7 @@ async fn import(stage: &Stage) -> Result<()> {
     let mut rows: Vec<_> = pairs().flat_map(|pair| pair.edges()).collect();
     rows.shuffle(&mut StdRng::seed_from_u64(SEED));
     let sent = rows.len() as i64;
-    let rows = rows.into_iter().map(|(follower_id, followee_id)| ImportEdgesRequest {
-        follower_id,
-        followee_id,
-        followed_at: None,
-        import_id: String::new(),
-    });
-    let answer = stage.graph.clone().import_edges(stream::iter(rows)).await?.into_inner();
+    let answer = stage.import(rows.into_iter()).await?;
     calls::check(answer.created + answer.existing == sent, "import_edges")
 }
 

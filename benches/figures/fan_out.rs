@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, TryStreamExt, stream};
 use keyspace::{Keyspace, PartitionCount};
 use model::{FeedEntry, Micros, PostId};
-use socialgraph::v1::{
-    ImportEdgesRequest, PublishPostRequest, ScrollFeedRequest, social_graph_client::SocialGraphClient,
-};
+use socialgraph::v1::{PublishPostRequest, ScrollFeedRequest, social_graph_client::SocialGraphClient};
 use tonic::{Code, transport::Channel};
 
 use crate::{
@@ -80,14 +78,7 @@ impl Audience {
     }
 
     async fn prepare(self, stage: &Stage) -> Result<()> {
-        let row = |follower_id| ImportEdgesRequest {
-            follower_id,
-            followee_id: AUTHOR,
-            followed_at: None,
-            import_id: String::new(),
-        };
-        let rows: Vec<_> = self.readers().map(row).collect();
-        stage.graph.clone().import_edges(stream::iter(rows)).await?;
+        stage.import(self.readers().map(|reader| (reader, AUTHOR))).await?;
         let scrolls = self.readers().map(|user_id| {
             let mut graph = stage.graph.clone();
             async move { graph.scroll_feed(ScrollFeedRequest { user_id, ..Default::default() }).await.map(|_| ()) }

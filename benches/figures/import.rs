@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::Path,
-    pin::pin,
     time::{Duration, Instant},
 };
 
@@ -11,11 +10,11 @@ use clap::{Command, FromArgMatches, Subcommand};
 use fred::bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use server::cli::{self, ClientCommand};
-use tokio::time::interval;
 
 use crate::{
     Result,
     graph::Graph,
+    progress::{MIB, Progress},
     raw::{self, Raw},
     slowlog,
     stage::{Stage, counter},
@@ -23,18 +22,13 @@ use crate::{
 
 /// Commands of plain fred in flight.
 const PIPELINE: usize = 512;
-const SAMPLES_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const ROWS: &str = "socialgraph_import_rows_total";
 const RETRIES: &str = "socialgraph_redis_retries_total";
 const REPLAYED: &str = "socialgraph_relay_replayed_total";
-const MIB: u64 = 1024 * 1024;
 
 /// What was seen while an import ran.
-struct Progress {
-    started: Instant,
-    /// Time since the start and rows written by then.
-    rows: Vec<(f64, f64)>,
-    memory_before: u64,
-    most_memory: u64,
+struct Seen {
+    progress: Progress,
     /// Changes that the relay did again.
     replayed: u64,
     /// Processor seconds of this process and of Redis.
@@ -68,12 +62,12 @@ async fn one_order(graph: &Graph) -> Result<()> {
     graph.write(&file)?;
 
     let empty = stage.nodes.used_memory().await?;
-    let progress = import(&stage, graph, &file).await?;
+    let Seen { progress, replayed, cpu } = import(&stage, graph, &file).await?;
     let imported = stage.nodes.used_memory().await?;
     slowlog::print(&stage.nodes).await?;
     let rows = graph.rows.len() as f64;
     let edges = graph.edges() as f64;
-    let seconds = progress.rows.last().map_or(f64::NAN, |(seconds, _)| *seconds);
+    let seconds = progress.seconds();
     let floor = floor(&stage.raw, graph).await?.as_secs_f64();
     let floored = stage.nodes.used_memory().await?;
 
@@ -86,16 +80,18 @@ async fn one_order(graph: &Graph) -> Result<()> {
     );
     println!(
         "  processor time a row: {:.1} us in client and server, {:.1} us in Redis",
-        1e6 * progress.cpu.0 / rows,
-        1e6 * progress.cpu.1 / rows
+        1e6 * cpu.0 / rows,
+        1e6 * cpu.1 / rows
     );
-    println!("  rows/s of each tenth: {}", progress.tenths(rows).join(" "));
+    let tenths = progress.rates(graph.rows.len() as u64, 10).into_iter().map(|rate| format!("{rate:.0}"));
+    let tenths: Vec<_> = tenths.collect();
+    println!("  rows/s of each tenth: {}", tenths.join(" "));
     println!(
         "  memory of the process: {} MiB before, at most {} MiB",
-        progress.memory_before / MIB,
-        progress.most_memory / MIB
+        progress.memory_before() / MIB,
+        progress.most_memory() / MIB
     );
-    println!("  changes that the relay took for forgotten and applied again: {}", progress.replayed);
+    println!("  changes that the relay took for forgotten and applied again: {replayed}");
     println!(
         "  bytes an edge in Redis: {:.0} with the log of the last hour; two plain ZSETs {:.0}",
         (imported - empty) as f64 / edges,
@@ -106,77 +102,29 @@ async fn one_order(graph: &Graph) -> Result<()> {
 }
 
 /// Runs the subcommand, and looks at it while it runs.
-async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Progress> {
+async fn import(stage: &Stage, graph: &Graph, file: &Path) -> Result<Seen> {
     let arguments = ["bench", "import", "--json", "--id-offset", "1", "--endpoint", &stage.endpoint];
     let arguments = arguments.iter().map(AsRef::as_ref).chain([file.as_os_str()]);
     let parser = ClientCommand::augment_subcommands(Command::new("bench"));
     let command = ClientCommand::from_arg_matches(&parser.try_get_matches_from(arguments)?)?;
-    let replayed = counter(REPLAYED);
-    let (before, retries) = (counter("socialgraph_import_rows_total"), counter(RETRIES));
-    let memory_before = resident_bytes();
-    let mut progress = Progress {
-        started: Instant::now(),
-        rows: vec![(0.0, 0.0)],
-        memory_before,
-        most_memory: memory_before,
-        replayed: 0,
-        cpu: (0.0, 0.0),
-    };
+    let (replayed, retries) = (counter(REPLAYED), counter(RETRIES));
     let (own, redis) = (own_cpu_seconds(), stage.nodes.cpu_seconds().await?);
     let mut answer = Vec::new();
     let mut errors = Vec::new();
-    {
-        let mut importing = pin!(cli::execute(command, &mut answer, &mut errors));
-        let mut ticks = interval(SAMPLES_EVERY);
-        loop {
-            tokio::select! {
-                _ = &mut importing => break,
-                _ = ticks.tick() => progress.sample(before),
-            }
-        }
-        progress.sample(before);
-    }
-    progress.replayed = counter(REPLAYED) - replayed;
-    progress.cpu = (own_cpu_seconds() - own, stage.nodes.cpu_seconds().await? - redis);
+    let (progress, _code) = Progress::of(cli::execute(command, &mut answer, &mut errors), || counter(ROWS)).await;
+    let cpu = (own_cpu_seconds() - own, stage.nodes.cpu_seconds().await? - redis);
+    let seen = Seen { progress, replayed: counter(REPLAYED) - replayed, cpu };
     let answer: serde_json::Value =
         serde_json::from_slice(&answer).map_err(|_| String::from_utf8_lossy(&errors).into_owned())?;
     // A commit that is sent again after a lost answer finds what it made itself.
     let [created, existing] = ["created", "existing"].map(|name| count_of(&answer, name));
     println!("  {created} created, {existing} existing, {} commands sent again", counter(RETRIES) - retries);
-    if created + existing == graph.edges() { Ok(progress) } else { Err(format!("an import answered {answer}").into()) }
+    if created + existing == graph.edges() { Ok(seen) } else { Err(format!("an import answered {answer}").into()) }
 }
 
 /// A count of the answer, which is text, as JSON has 64-bit numbers.
 fn count_of(answer: &serde_json::Value, name: &str) -> u64 {
     answer[name].as_str().and_then(|count| count.parse().ok()).unwrap_or(0)
-}
-
-impl Progress {
-    fn sample(&mut self, before: u64) {
-        let rows = counter("socialgraph_import_rows_total") - before;
-        self.rows.push((self.started.elapsed().as_secs_f64(), rows as f64));
-        self.most_memory = self.most_memory.max(resident_bytes());
-    }
-
-    /// Rows a second of each tenth of the rows. Rows are counted in large pieces, and thought of as even in between.
-    fn tenths(&self, rows: f64) -> Vec<String> {
-        let mut steps: Vec<(f64, f64)> = Vec::new();
-        for &(time, count) in &self.rows {
-            if steps.last().is_none_or(|&(_, last)| count > last) {
-                steps.push((time, count));
-            }
-        }
-        let time_of = |count: f64| {
-            let after = steps.partition_point(|&(_, known)| known < count).clamp(1, steps.len() - 1);
-            let ((t0, c0), (t1, c1)) = (steps[after - 1], steps[after]);
-            t0 + (t1 - t0) * (count - c0) / (c1 - c0)
-        };
-        let tenth = rows / 10.0;
-        (0..10)
-            .map(|n| tenth / (time_of(f64::from(n + 1) * tenth) - time_of(f64::from(n) * tenth)))
-            .map(|rate| format!("{rate:.0}"))
-            .collect()
-    }
 }
 
 /// Both lists of each edge as plain sorted sets, as fast as one client goes.
@@ -195,13 +143,6 @@ async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
         .try_for_each(|_added| std::future::ready(Ok(())))
         .await?;
     Ok(started.elapsed())
-}
-
-/// Memory of this process, which is client, server and the rows to import.
-fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// Processor time of this process, from the kernel's count of hundredths of a second.

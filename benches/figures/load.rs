@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use socialgraph::v1::{
-    FollowRequest, ImportEdgesRequest, IsFollowingRequest, PublishPostRequest, ScrollFeedRequest, UnfollowRequest,
+    FollowRequest, IsFollowingRequest, PublishPostRequest, ScrollFeedRequest, UnfollowRequest,
     social_graph_client::SocialGraphClient,
 };
 use tasks::Tasks;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use crate::{
-    Result, calls, ids,
+    Result, calls, ids, stage,
     times::{Times, time},
 };
 
@@ -47,11 +47,8 @@ impl Load {
 
     /// Writes what the calls are about.
     pub(crate) async fn prepare(graph: &Graph) -> Result<()> {
-        let row = |reader: u64, author| ImportEdgesRequest {
-            follower_id: ids::of_group(READER, author * READERS + reader),
-            followee_id: ids::of_group(AUTHOR, author),
-            followed_at: None,
-            import_id: String::new(),
+        let row = |reader: u64, author| {
+            stage::row(ids::of_group(READER, author * READERS + reader), ids::of_group(AUTHOR, author))
         };
         let rows: Vec<_> =
             (0..AUTHORS).flat_map(|author| (0..READERS).map(move |reader| row(reader, author))).collect();

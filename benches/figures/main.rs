@@ -2,12 +2,16 @@
 //!
 //! Starts private Redis clusters and in-process servers with the usual configuration, and needs nothing else. The graph to
 //! import is generated, or read from the file that `SOCIALGRAPH_BENCH_GRAPH` names: rows of two ids, perhaps with gzip, ids
-//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the parts `star` and `relations` are to have, instead of 1,000,000. Parts can be
-//! chosen by name: `cargo bench … --bench figures -- import`.
+//! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the parts `star` and `relations` are to have, instead of 1,000,000,
+//! and `SOCIALGRAPH_BENCH_BULK` how many edges the part `bulk` imports and exports, in whole millions, instead of 2,000,000; 10,000,000 take some minutes and
+//! some 3 GB. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
 
+mod admin;
+mod bulk;
 mod calls;
 mod census;
 mod common;
+mod consistency;
 mod fan_out;
 mod graph;
 mod ids;
@@ -16,6 +20,7 @@ mod latency;
 mod load;
 mod machine;
 mod memory;
+mod progress;
 mod proxy;
 mod raw;
 mod recommend;
@@ -26,6 +31,7 @@ mod slowlog;
 mod stage;
 mod star;
 mod times;
+mod watch;
 
 use std::{env, error::Error, process::ExitCode, time::Instant};
 
@@ -75,6 +81,18 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("relations") {
         relations::print().await?;
+    }
+    if wanted("consistency") {
+        consistency::print().await?;
+    }
+    if wanted("admin") {
+        admin::print().await?;
+    }
+    if wanted("watch") {
+        watch::print().await?;
+    }
+    if wanted("bulk") {
+        bulk::print().await?;
     }
     println!("\nTook {:.0} s in all.", started.elapsed().as_secs_f64());
     Ok(())

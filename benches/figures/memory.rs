@@ -189,14 +189,8 @@ fn plain_key(raw: &Raw, word: &str, owner: i64) -> Result<Bytes> {
 
 /// Fills inboxes through the service and prints what an entry takes.
 async fn inboxes(stage: &Stage) -> Result<()> {
-    let row = |reader, author| ImportEdgesRequest {
-        follower_id: ids::of_group(READER, reader),
-        followee_id: ids::of_group(AUTHOR, author),
-        followed_at: None,
-        import_id: String::new(),
-    };
-    let rows: Vec<_> = (0..READERS).flat_map(|reader| (0..AUTHORS).map(move |author| row(reader, author))).collect();
-    stage.graph.clone().import_edges(stream::iter(rows)).await?;
+    let pair = |reader, author| (ids::of_group(READER, reader), ids::of_group(AUTHOR, author));
+    stage.import((0..READERS).flat_map(move |reader| (0..AUTHORS).map(move |author| pair(reader, author)))).await?;
     for reader in 0..READERS {
         let request = ScrollFeedRequest { user_id: ids::of_group(READER, reader), ..Default::default() };
         stage.graph.clone().scroll_feed(request).await?;

@@ -1,8 +1,7 @@
 //! How long recommendations take.
 
-use futures::stream;
 use prost_types::Duration;
-use socialgraph::v1::{ImportEdgesRequest, RecommendFollowsRequest};
+use socialgraph::v1::RecommendFollowsRequest;
 
 use crate::{
     Result, calls, ids, slowlog,
@@ -56,13 +55,7 @@ async fn import(stage: &Stage, n: u64, friends: u64, of_friend: u64) -> Result<(
     rows.sort_unstable();
     rows.dedup();
     let sent = rows.len() as i64;
-    let rows = rows.into_iter().map(|(follower_id, followee_id)| ImportEdgesRequest {
-        follower_id,
-        followee_id,
-        followed_at: None,
-        import_id: String::new(),
-    });
-    let answer = stage.graph.clone().import_edges(stream::iter(rows)).await?.into_inner();
+    let answer = stage.import(rows.into_iter()).await?;
     calls::check(answer.created == sent, "import_edges")
 }
 

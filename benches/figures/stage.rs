@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use futures::stream;
 use keyspace::{Keyspace, PartitionCount};
 use localcluster::{LocalCluster, Options, Topology};
 use server::{
@@ -14,7 +15,10 @@ use server::{
     config::{self, Config, Flags, Mode},
     telemetry::{self, MetricsHandle},
 };
-use socialgraph::v1::social_graph_client::SocialGraphClient;
+use socialgraph::{
+    admin::v1::admin_client::AdminClient,
+    v1::{ImportEdgesRequest, ImportEdgesResponse, social_graph_client::SocialGraphClient},
+};
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
@@ -38,15 +42,26 @@ pub(crate) fn metrics() -> String {
 
 /// The sum over all labels of a metric, or over those that begin as the name says.
 pub(crate) fn counter(name: &str) -> u64 {
+    sum(name).round() as u64
+}
+
+/// Calls of a method that were answered, and the seconds that the server took for them together.
+pub(crate) fn served(method: &str) -> (f64, f64) {
+    let of = |what: &str| sum(&format!("socialgraph_rpc_duration_seconds_{what}{{method=\"{method}\""));
+    (of("count"), of("sum"))
+}
+
+fn sum(name: &str) -> f64 {
     let metrics = metrics();
     let lines = metrics.lines().filter(|line| line.starts_with(name));
-    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
 /// Everything that a part of the run needs. Ends with the value.
 pub(crate) struct Stage {
     pub(crate) endpoint: String,
     pub(crate) graph: SocialGraphClient<Channel>,
+    pub(crate) admin: AdminClient<Channel>,
     pub(crate) raw: Raw,
     pub(crate) nodes: Nodes,
     /// With which all keys of the service begin.
@@ -79,6 +94,7 @@ impl Stage {
         let metrics = METRICS.get_or_init(telemetry::metrics::install).clone();
         let (server, readiness) = app::open(Arc::new(config), &Tasks::new(), metrics, &shutdown).await?;
         let endpoint = format!("http://{}", server.addresses().grpc);
+        let admin_endpoint = format!("http://{}", server.addresses().admin_grpc);
         let until = shutdown.clone();
         tasks.spawn_once("server", async move {
             if let Err(error) = server.run(until).await {
@@ -86,24 +102,42 @@ impl Stage {
             }
         });
         readiness.ready().await;
-        let channel = Endpoint::from_shared(endpoint.clone())?.tcp_nodelay(true).connect().await?;
+        let graph = SocialGraphClient::new(connect(&endpoint).await?);
+        let admin = AdminClient::new(connect(&admin_endpoint).await?);
         for (_, text) in store::scripts() {
             nodes.all("SCRIPT", &["LOAD", text]).await?;
         }
         let raw = Raw::connect(addresses, keys).await?;
-        let graph = SocialGraphClient::new(channel);
-        Ok(Self { endpoint, graph, raw, nodes, keyspace, tasks, shutdown, cluster })
+        Ok(Self { endpoint, graph, admin, raw, nodes, keyspace, tasks, shutdown, cluster })
+    }
+
+    /// Imports edges, of follower and followee.
+    pub(crate) async fn import(
+        &self,
+        edges: impl Iterator<Item = (i64, i64)> + Send + 'static,
+    ) -> Result<ImportEdgesResponse> {
+        let rows = edges.map(|(follower_id, followee_id)| row(follower_id, followee_id));
+        Ok(self.graph.clone().import_edges(stream::iter(rows)).await?.into_inner())
     }
 
     /// Ends the server, then the cluster.
     pub(crate) async fn stop(self) {
-        let Self { graph, raw, tasks, shutdown, cluster, .. } = self;
-        drop((graph, raw));
+        let Self { graph, admin, raw, tasks, shutdown, cluster, .. } = self;
+        drop((graph, admin, raw));
         shutdown.cancel();
         // Killed at once, and tasks that do not end with it: their data is of no use to anybody.
         let _ended = tasks.shutdown(Duration::from_secs(10)).await;
         drop(cluster);
     }
+}
+
+/// A row of an import that is to say nothing of times.
+pub(crate) fn row(follower_id: i64, followee_id: i64) -> ImportEdgesRequest {
+    ImportEdgesRequest { follower_id, followee_id, followed_at: None, import_id: String::new() }
+}
+
+async fn connect(endpoint: &str) -> Result<Channel> {
+    Ok(Endpoint::from_shared(endpoint.to_owned())?.tcp_nodelay(true).connect().await?)
 }
 
 /// Three primaries, as `socialgraph dev` starts them, that log slow commands.

@@ -8,9 +8,9 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use rand::{SeedableRng, rngs::StdRng, seq::index};
 use socialgraph::v1::{
-    BatchGetCountsRequest, DeleteUserRequest, Delivery, FollowRequest, GetOperationRequest, ImportEdgesRequest,
-    IsFollowingRequest, ListFollowersRequest, OperationState, PublishPostRequest, UnfollowRequest,
-    get_operation_request::Target, social_graph_client::SocialGraphClient,
+    BatchGetCountsRequest, DeleteUserRequest, Delivery, FollowRequest, GetOperationRequest, IsFollowingRequest,
+    ListFollowersRequest, OperationState, PublishPostRequest, UnfollowRequest, get_operation_request::Target,
+    social_graph_client::SocialGraphClient,
 };
 use tonic::transport::Channel;
 
@@ -109,20 +109,13 @@ impl Star {
     }
 
     async fn import(&self) -> Result<()> {
-        let edge = |follower_id, followee_id| ImportEdgesRequest {
-            follower_id,
-            followee_id,
-            followed_at: None,
-            import_id: String::new(),
-        };
         let ordinary = (0..ORDINARY_ACCOUNTS * FOLLOWERS)
-            .map(move |n| edge(ids::of_group(FOLLOWER, n), ids::of_group(ORDINARY, n % ORDINARY_ACCOUNTS)));
-        self.graph().import_edges(stream::iter(ordinary)).await?;
+            .map(|n| (ids::of_group(FOLLOWER, n), ids::of_group(ORDINARY, n % ORDINARY_ACCOUNTS)));
+        self.stage.import(ordinary).await?;
         Load::prepare(&self.stage.graph).await?;
         slowlog::reset(&self.stage.nodes).await?;
-        let fans = (0..self.size).map(move |n| edge(ids::of_group(FAN, n), ids::of_group(STAR, 0)));
-        let (took, answer) = time(async { Ok(self.graph().import_edges(stream::iter(fans)).await?) }).await?;
-        let answer = answer.into_inner();
+        let fans = (0..self.size).map(|n| (ids::of_group(FAN, n), ids::of_group(STAR, 0)));
+        let (took, answer) = time(self.stage.import(fans)).await?;
         calls::check((answer.created + answer.existing).cast_unsigned() == self.size, "import_edges")?;
         println!("  imported in {:.1} s, {:.0} followers/s", took.as_secs_f64(), self.size as f64 / took.as_secs_f64());
         self.slowest("the import").await
