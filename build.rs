@@ -2,8 +2,9 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "socialgraph/v1/batches.proto",
+    "socialgraph/v1/blocks.proto",
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",
     "socialgraph/v1/feed.proto",

@@ -42,3 +42,7 @@ pub const INBOX_CAP_RANGE: RangeInclusive<u32> = 10..=1_000;
 pub const MAX_IMPORT_ERRORS: usize = 100;
 /// What `max_following` may be configured to. Above, probing a list would take a Redis primary too long.
 pub const MAX_FOLLOWING_RANGE: RangeInclusive<u32> = 1..=50_000;
+/// How many users anyone may block, and how many they may mute. The sets are read as a whole.
+pub const MAX_RELATIONS: u32 = 5_000;
+/// What `limits.follows-per-hour` may be configured to.
+pub const FOLLOWS_PER_HOUR_RANGE: RangeInclusive<u32> = 0..=1_000_000;

@@ -4,6 +4,7 @@
 #![recursion_limit = "512"]
 
 mod batches;
+mod blocks;
 mod common;
 mod convert;
 mod counts;
@@ -22,6 +23,7 @@ mod lanes;
 mod lease;
 mod limits;
 mod lists;
+mod marks;
 mod outlines;
 mod posts;
 mod purge;
@@ -50,6 +52,7 @@ pub use inspect::{InspectedKey, InspectedUser};
 pub use keyspace::List;
 pub use limits::CompactLimits;
 pub use lists::{ListPage, ListQuery};
+pub use marks::{Mark, Marked, MarksPage, MarksQuery, MarkedNow, Unmarked};
 pub use posts::{NewPost, Post, Published};
 pub use recommend::{RecommendQuery, Recommendations, Recommended};
 pub use relations::{Mutual, MutualsPage, MutualsQuery, Relationship};

@@ -41,6 +41,7 @@ macro_rules! scripts {
 scripts! {
     ADOPT: "adopt" with "order" "list",
     APPLY: "apply" with "order" "list",
+    BLOCK: "block" with "order" "list",
     CLAIM: "claim",
     CLOSE_SHARD: "close_shard" with "order" "list",
     COMPACT: "compact",
@@ -56,7 +57,11 @@ scripts! {
     HAND_OVER: "hand_over" with "order" "list",
     LEASE: "lease",
     LISTED: "listed" with "order" "list",
+    MARKED: "marked",
+    MARKS: "marks" with "order",
     MERGE: "merge" with "order" "segments" "inbox" "list",
+    MUTE: "mute",
+    MUTED: "muted",
     OUTLINE: "outline" with "order" "list",
     PLACE: "place" with "order" "segments" "inbox",
     PROBE: "probe" with "order" "list",
@@ -72,6 +77,7 @@ scripts! {
     TRIM: "trim",
     UNFOLLOW: "unfollow" with "order" "list",
     UNFOLLOW_MANY: "unfollow_many" with "order" "list",
+    UNMARK: "unmark",
     WITHDRAW: "withdraw" with "order" "list",
     WRITTEN: "written",
 }

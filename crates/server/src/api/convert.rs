@@ -10,3 +10,8 @@ pub(super) fn timestamp(time: Micros) -> Timestamp {
 pub(super) fn listed_user(entry: Entry) -> ListedUser {
     ListedUser { user_id: entry.user.get(), followed_at: Some(timestamp(entry.at)) }
 }
+
+/// How many rows of a page are left out: never more than a page has.
+pub(super) fn filtered(rows: u64) -> i32 {
+    i32::try_from(rows).unwrap_or(i32::MAX)
+}

@@ -1,6 +1,7 @@
 //! The client subcommands: one for each call, for people without grpcurl.
 
 mod batches;
+mod blocks;
 mod calls;
 mod cells;
 mod error;
@@ -25,6 +26,7 @@ use clap::Subcommand;
 use self::print::Printer;
 pub use self::{
     batches::{BatchFollow, BatchUnfollow},
+    blocks::{Marks, Mute, Pair},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Keys, Unfollow},
     error::Error,
     feed::{Publish, Scroll},
@@ -65,6 +67,18 @@ pub enum ClientCommand {
     ListFollowing(List),
     /// List a user's followers
     ListFollowers(List),
+    /// Make one user block another, which ends the follows of both
+    Block(Pair),
+    /// End a block
+    Unblock(Pair),
+    /// List whom a user blocks
+    ListBlocked(Marks),
+    /// Make one user mute another, whose posts are not in the user's feed then
+    Mute(Mute),
+    /// End a mute
+    Unmute(Pair),
+    /// List whom a user mutes
+    ListMuted(Marks),
     /// Recommend whom a user may want to follow
     Recommend(Recommend),
     /// Never recommend somebody to a user again
@@ -101,6 +115,12 @@ impl ClientCommand {
             Self::CommonFollowers(command) => &command.call.target,
             Self::ListFollowing(command) => &command.call.target,
             Self::ListFollowers(command) => &command.call.target,
+            Self::Block(command) => &command.call.target,
+            Self::Unblock(command) => &command.call.target,
+            Self::ListBlocked(command) => &command.call.target,
+            Self::Mute(command) => &command.call.target,
+            Self::Unmute(command) => &command.call.target,
+            Self::ListMuted(command) => &command.call.target,
             Self::Recommend(command) => &command.call.target,
             Self::Dismiss(command) => &command.call.target,
             Self::Publish(command) => &command.call.target,
@@ -160,6 +180,12 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::CommonFollowers(command) => command.run(printer).await,
         ClientCommand::ListFollowing(command) => command.following(printer).await,
         ClientCommand::ListFollowers(command) => command.followers(printer).await,
+        ClientCommand::Block(command) => command.block(printer).await,
+        ClientCommand::Unblock(command) => command.unblock(printer).await,
+        ClientCommand::ListBlocked(command) => command.blocked(printer).await,
+        ClientCommand::Mute(command) => command.run(printer).await,
+        ClientCommand::Unmute(command) => command.unmute(printer).await,
+        ClientCommand::ListMuted(command) => command.muted(printer).await,
         ClientCommand::Recommend(command) => command.run(printer).await,
         ClientCommand::Dismiss(command) => command.run(printer).await,
         ClientCommand::Publish(command) => command.run(printer).await,

@@ -8,6 +8,7 @@ mod followers;
 mod inbox;
 mod keyspace;
 mod lists;
+mod marks;
 mod pending;
 mod posts;
 mod shards;
@@ -32,6 +33,9 @@ pub use keyspace::{
 pub use lists::{
     Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, ProbeFollowers, Probed, ProbedAll, Range,
     RangePart, Stretch,
+};
+pub use marks::{
+    Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome, Marked, Marks, Mute, Muted, Unmark,
 };
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{

@@ -54,7 +54,7 @@ impl Report {
     pub(super) fn new(answer: &ImportEdgesResponse, parsed: &mut Parsed, elapsed: Duration) -> Self {
         let count = |count: i64| u64::try_from(count).unwrap_or_default();
         let bad = count(answer.invalid) + parsed.bad;
-        let failed = count(answer.self_) + count(answer.over_limit) + count(answer.unavailable) + bad;
+        let failed = count(answer.self_) + count(answer.over_limit) + count(answer.unavailable) + count(answer.blocked) + bad;
         let mut problems = std::mem::take(&mut parsed.problems);
         problems.extend(answer.errors.iter().map(|error| Problem::refused(error, &parsed.lines)));
         problems.sort_by_key(|problem| problem.line);
@@ -67,6 +67,7 @@ impl Report {
                 ("self", count(answer.self_)),
                 ("overLimit", count(answer.over_limit)),
                 ("unavailable", count(answer.unavailable)),
+                ("blocked", count(answer.blocked)),
                 ("bad", bad),
             ],
             more_problems: failed.saturating_sub(problems.len() as u64),
