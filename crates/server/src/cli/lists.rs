@@ -84,6 +84,8 @@ pub struct List {
     #[command(flatten)]
     span: Span,
     #[command(flatten)]
+    viewer: Viewer,
+    #[command(flatten)]
     freshness: Freshness,
     #[command(flatten)]
     paging: Paging,
@@ -109,6 +111,20 @@ impl Span {
     pub(super) fn order(&self) -> i32 {
         self.order.map(v1::ListOrder::from).unwrap_or_default().into()
     }
+}
+
+/// For whom a list is.
+#[derive(Debug, Args)]
+pub(super) struct Viewer {
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown
+    #[arg(
+        long = "viewer",
+        value_name = "ID",
+        default_value_t = 0,
+        hide_default_value = true,
+        allow_negative_numbers = true
+    )]
+    pub(super) id: i64,
 }
 
 /// How to search.
@@ -153,6 +169,7 @@ impl List {
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().list_following(self.call.request(request)).await
         };
@@ -170,6 +187,7 @@ impl List {
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().list_followers(self.call.request(request)).await
         };
@@ -189,6 +207,8 @@ pub struct CommonFollows {
     /// Order of the list
     #[arg(long)]
     order: Option<CommonOrder>,
+    #[command(flatten)]
+    viewer: Viewer,
     #[command(flatten)]
     search: SearchOptions,
     #[command(flatten)]
@@ -226,6 +246,7 @@ impl CommonFollows {
                 page_token,
                 time_budget: *time_budget,
                 consistency: freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().common_follows(self.call.request(request)).await
         };

@@ -132,7 +132,7 @@ fn change(kind: &str, text: &str, version: Version) -> Option<Option<ChangeKind>
             removed.map(|followed_at| ChangeKind::Unfollowed { edge, followed_at })
         }
         LogChange::Deleted(user) => Some(ChangeKind::Deleted(user)),
-        LogChange::Post(_) => None,
+        LogChange::Post(_) | LogChange::Blocked { .. } | LogChange::Other => None,
     })
 }
 

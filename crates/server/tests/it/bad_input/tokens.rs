@@ -43,7 +43,7 @@ async fn common_refuses(api: &Api, request: CommonFollowsRequest) {
 fn question(page_token: &str) -> CommonFollowsRequest {
     let page_token = page_token.to_owned();
     let time_budget = Some(Duration { seconds: 10, nanos: 0 });
-    CommonFollowsRequest { user_id: 1, other_id: 2, page_size: 5, page_token, time_budget, order: 0, consistency: None }
+    CommonFollowsRequest { user_id: 1, other_id: 2, page_size: 5, page_token, time_budget, ..Default::default() }
 }
 
 async fn of_lists_are_bound_to_their_request(place: Place) {

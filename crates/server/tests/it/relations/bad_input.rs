@@ -65,6 +65,7 @@ async fn of_searches(place: Place) {
             page_token,
             time_budget,
             consistency,
+            viewer_id: 0,
         };
         let name = |field: &&str| match *field {
             "viewer_id" => "user_id",
