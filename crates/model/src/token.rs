@@ -234,7 +234,7 @@ mod tests {
         });
         let last = FeedEntry { at: Micros::new(5).unwrap(), post: PostId::new(6).unwrap(), author: UserId::MIN };
         let feed = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown: 2 });
-        assert_eq!(KEY.seal_export(UserId::MIN), "ASgAAAAAAAAAAVbu_FhfytbT");
+        assert_eq!(KEY.seal_export(UserId::MIN), "ASoAAAAAAAAAAb9mxpXMciJY");
         assert_eq!(KEY.open_export(&KEY.seal_export(UserId::MAX)), Ok(UserId::MAX));
         assert_eq!(feed, "AQUAAAAAAAAABQAAAAAAAAAGAAAAAAAAAAEAAAACdBbjGqNTpgs");
         assert_eq!(
