@@ -37,9 +37,9 @@ pub(crate) struct Search {
     pub(crate) order: usize,
     /// Entries a page, 1 to 500.
     pub(crate) page_size: usize,
-    /// From the page before; empty for the first.
     /// Who looks.
     pub(crate) viewer: Option<UserId>,
+    /// From the page before; empty for the first.
     pub(crate) page_token: String,
     /// How long the search may take.
     pub(crate) time_budget: Duration,

@@ -62,7 +62,7 @@ impl Mute {
     }
 }
 
-/// `blocked` and `muted`.
+/// `list-blocked` and `list-muted`.
 #[derive(Debug, Args)]
 pub struct Marks {
     /// Whose

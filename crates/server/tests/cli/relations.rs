@@ -30,7 +30,7 @@ async fn every_option_reaches_the_server() {
             }),
         ),
         (
-            "mutuals -1 --order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --consistency fully-consistent",
+            "mutuals -1 --order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --viewer 6 --consistency fully-consistent",
             Call::Mutuals(ListMutualsRequest {
                 user_id: -1,
                 order: ListOrder::OldestFirst.into(),
@@ -39,6 +39,7 @@ async fn every_option_reaches_the_server() {
                 page_size: 7,
                 page_token: "9".to_owned(),
                 consistency: latest(),
+                viewer_id: 6,
             }),
         ),
         (
@@ -53,7 +54,7 @@ async fn every_option_reaches_the_server() {
             }),
         ),
         (
-            "common-followers 1 2 --page-size 3 --page-token 9 --time-budget 250ms --consistency fully-consistent",
+            "common-followers 1 2 --viewer 6 --page-size 3 --page-token 9 --time-budget 250ms --consistency fully-consistent",
             Call::CommonFollowers(CommonFollowersRequest {
                 user_id: 1,
                 other_id: 2,
@@ -61,6 +62,7 @@ async fn every_option_reaches_the_server() {
                 page_token: "9".to_owned(),
                 time_budget,
                 consistency: latest(),
+                viewer_id: 6,
             }),
         ),
         (
@@ -135,5 +137,5 @@ async fn all_pages_are_one_document() {
     let json = run(&endpoint, "known-followers 1 2 --all --json").await.json();
     assert_eq!((&json["complete"], &json["totalCount"]), (&json!(false), &json!(ENTRIES.to_string())));
     let json = run(&endpoint, "common-followers 1 2 --all --json").await.json();
-    assert_eq!(json, json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": ""}));
+    assert_eq!(json, json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": "", "filteredCount": 0}));
 }

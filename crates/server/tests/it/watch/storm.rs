@@ -83,7 +83,7 @@ fn told(watching: &Watching) -> Done {
             Event::Followed((_, MARK, _), _) => {}
             Event::Followed(row, _) => assert!(done.begun.insert(*row), "told twice: {row:?}"),
             Event::Unfollowed((follower, followee, _)) => *done.ended.entry((*follower, *followee)).or_default() += 1,
-            Event::Deleted(user) => panic!("{user} was not deleted"),
+            other => panic!("nothing but follows: {other:?}"),
         }
     }
     done
