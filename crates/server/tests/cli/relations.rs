@@ -112,15 +112,33 @@ async fn every_option_reaches_the_server() {
 #[tokio::test]
 async fn relationships_are_printed_for_people_and_as_json() {
     let (_fake, endpoint) = Fake::start().await;
-    let outcome = run(&endpoint, "relationships 1 2 3 6").await;
-    let lines: Vec<_> = outcome.out.lines().map(str::trim).collect();
-    assert_eq!(lines[0], "target_id  following  followed_by  mutual  followed_at                  followed_by_at");
-    assert_eq!(lines[1], "2  true       false        false   2023-11-14T22:13:20.000007Z  -");
-    assert_eq!(lines[3], "6  true       true         true    2023-11-14T22:13:20.000007Z  2023-11-14T22:13:20.000008Z");
+    let outcome = run(&endpoint, "relationships 1 2 3 5 6").await;
+    let lines: Vec<Vec<_>> = outcome.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let (at, since) = ("2023-11-14T22:13:20.000007Z", "2023-11-14T22:13:20.000008Z");
+    let columns = ["target_id", "following", "followed_by", "mutual", "followed_at", "blocking", "blocked_by", "muting"];
+    let times = ["muted_until", "followed_by_at", "blocked_at", "blocked_by_at", "muted_at"];
+    assert_eq!(lines[0], [&columns[..], &times].concat());
+    let blocked_at = "2023-11-14T22:13:20.000009Z";
+    assert_eq!(
+        lines[1..],
+        [
+            ["2", "true", "false", "false", at, "false", "false", "false", "-", "-", "-", "-", "-"],
+            ["3", "false", "true", "false", "-", "false", "false", "false", "-", since, "-", "-", "-"],
+            ["5", "false", "false", "false", "-", "true", "false", "false", "-", "-", blocked_at, "-", "-"],
+            ["6", "true", "true", "true", at, "false", "false", "false", "-", since, "-", "-", "-"],
+        ]
+    );
     let json = run(&endpoint, "relationships 1 3 --json").await.json();
-    let at = "2023-11-14T22:13:20.000008Z";
-    let expected =
-        json!({"targetId": "3", "following": false, "followedBy": true, "mutual": false, "followedByAt": at});
+    let expected = json!({
+        "targetId": "3",
+        "following": false,
+        "followedBy": true,
+        "mutual": false,
+        "followedByAt": since,
+        "blocking": false,
+        "blockedBy": false,
+        "muting": false,
+    });
     assert_eq!(json, json!({"relationships": [expected]}));
 }
 
