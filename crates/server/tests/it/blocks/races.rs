@@ -2,6 +2,7 @@
 
 use futures::{StreamExt, future::join_all, stream};
 use rand::Rng;
+use socialgraph::admin::v1::VerifyUserRequest;
 
 use super::blocked;
 use crate::support::{Api, Place, assert_mirrored, refused, seeded};
@@ -12,6 +13,9 @@ const CROWD: i64 = 8;
 async fn assert_separate(api: &Api) {
     let edges = assert_mirrored(api, 1..=CROWD).await;
     for user in 1..=CROWD {
+        let request = VerifyUserRequest { user_id: user, ..Default::default() };
+        let findings = api.admin().verify_user(request).await.expect("verify").into_inner().findings;
+        assert_eq!(findings.map(|findings| findings.drift_count), Some(0), "{user}");
         for (other, _) in api.blocks(user, 100).await {
             let across = edges.iter().find(|edge| [(user, other), (other, user)].contains(&(edge.0, edge.1)));
             assert_eq!(across, None, "{user} blocks {other}");
