@@ -5,6 +5,7 @@
 //! from 0. `SOCIALGRAPH_BENCH_STAR` tells how many followers the parts `star` and `relations` are to have, instead of 1,000,000. Parts can be
 //! chosen by name: `cargo bench … --bench figures -- import`.
 
+mod blocks;
 mod calls;
 mod census;
 mod common;
@@ -54,6 +55,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("calls") {
         latency::print().await?;
+    }
+    if wanted("blocks") {
+        blocks::print().await?;
     }
     if wanted("fan-out") {
         fan_out::print().await?;

@@ -64,8 +64,7 @@ async fn answers_are_printed() {
     for (line, expected) in cases {
         assert_eq!(run(&endpoint, line).await.out, expected, "{line}");
     }
-    let block =
-        json!({"created": true, "blockedAt": at, "consistencyToken": "token-1", "followersPending": false});
+    let block = json!({"created": true, "blockedAt": at, "consistencyToken": "token-1", "followersPending": false});
     assert_eq!(run(&endpoint, "block 1 2 --json").await.json(), block);
     let mute = json!({"created": true, "mutedAt": at, "consistencyToken": "token-1"});
     assert_eq!(run(&endpoint, "mute 1 2 --json").await.json(), mute);

@@ -102,7 +102,13 @@ impl SocialGraph for Fake {
         });
         let users = users.collect();
         let filtered_count = 1;
-        Ok(Response::new(CommonFollowsResponse { users, total_count: ENTRIES, complete, filtered_count, next_page_token }))
+        Ok(Response::new(CommonFollowsResponse {
+            users,
+            total_count: ENTRIES,
+            complete,
+            filtered_count,
+            next_page_token,
+        }))
     }
 
     async fn get_relationships(

@@ -11,8 +11,7 @@ use crate::{
 #[tokio::test]
 async fn every_option_reaches_the_server() {
     let (fake, endpoint) = Fake::start().await;
-    let options =
-        "--order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --viewer 6";
+    let options = "--order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --viewer 6";
     let (followed_from, followed_before) =
         (Some(Timestamp { seconds: 1_700_000_000, nanos: 0 }), Some(Timestamp { seconds: 1_800_000_000, nanos: 0 }));
     let (order, page_size, page_token) = (ListOrder::OldestFirst.into(), 7, "9".to_owned());

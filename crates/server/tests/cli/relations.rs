@@ -115,7 +115,8 @@ async fn relationships_are_printed_for_people_and_as_json() {
     let outcome = run(&endpoint, "relationships 1 2 3 5 6").await;
     let lines: Vec<Vec<_>> = outcome.out.lines().map(|line| line.split_whitespace().collect()).collect();
     let (at, since) = ("2023-11-14T22:13:20.000007Z", "2023-11-14T22:13:20.000008Z");
-    let columns = ["target_id", "following", "followed_by", "mutual", "followed_at", "blocking", "blocked_by", "muting"];
+    let columns =
+        ["target_id", "following", "followed_by", "mutual", "followed_at", "blocking", "blocked_by", "muting"];
     let times = ["muted_until", "followed_by_at", "blocked_at", "blocked_by_at", "muted_at"];
     assert_eq!(lines[0], [&columns[..], &times].concat());
     let blocked_at = "2023-11-14T22:13:20.000009Z";
@@ -155,5 +156,8 @@ async fn all_pages_are_one_document() {
     let json = run(&endpoint, "known-followers 1 2 --all --json").await.json();
     assert_eq!((&json["complete"], &json["totalCount"]), (&json!(false), &json!(ENTRIES.to_string())));
     let json = run(&endpoint, "common-followers 1 2 --all --json").await.json();
-    assert_eq!(json, json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": "", "filteredCount": 0}));
+    assert_eq!(
+        json,
+        json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": "", "filteredCount": 0})
+    );
 }

@@ -9,19 +9,8 @@ use socialgraph::v1::{PublishPostRequest, ScrollFeedRequest};
 
 use crate::support::{Api, Described, Place, now, row, row_at, seeded};
 
-const OF_USERS: [&str; 11] = [
-    "following",
-    "left",
-    "followers",
-    "gone",
-    "posts",
-    "inbox",
-    "feed",
-    "blocking",
-    "muting",
-    "mute_ends",
-    "rate",
-];
+const OF_USERS: [&str; 11] =
+    ["following", "left", "followers", "gone", "posts", "inbox", "feed", "blocking", "muting", "mute_ends", "rate"];
 /// Those of a post or a request of a user.
 const OF_POSTS: [&str; 2] = ["post", "request"];
 const OF_PARTITIONS: [&str; 4] = ["log", "pending", "clock", "trimmed"];

@@ -19,10 +19,9 @@ impl World {
 
     /// The first half of a block that must be new, and since when it is.
     async fn commit_new_block(&self, user_id: i64, blocked: i64) -> Micros {
-        match self.commit_block(user_id, blocked).await.outcome {
-            MarkOutcome::Marked { created: true, since } => since,
-            other => panic!("a new block became {other:?}"),
-        }
+        let outcome = self.commit_block(user_id, blocked).await.outcome;
+        let MarkOutcome::Marked { created: true, since } = outcome else { panic!("a new block became {outcome:?}") };
+        since
     }
 
     async fn end_block(&self, user_id: i64, blocked: i64) -> bool {

@@ -94,10 +94,8 @@ async fn posts_of_a_muted_author_are_gone_and_come_back(place: Place) {
         assert_eq!(api.is_following(1, 2).await, Some(BEGIN));
         assert!(api.unmute(1, 2).await);
         assert!(!api.unmute(1, 2).await);
-        eventually("the later post is delivered", async || {
-            posts(&api, 1, 100).await.contains(&later).then_some(())
-        })
-        .await;
+        eventually("the later post is delivered", async || posts(&api, 1, 100).await.contains(&later).then_some(()))
+            .await;
         let shown: BTreeSet<_> = posts(&api, 1, 100).await.into_iter().collect();
         assert_eq!(shown, all.into_iter().chain([later]).collect());
     }

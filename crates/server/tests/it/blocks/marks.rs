@@ -77,7 +77,8 @@ async fn mutes_that_ended_are_not_listed(place: Place) {
 
 /// As if the user had marked so many, each with a time of its own.
 async fn fill(place: &Place, key: keyspace::Key, times: impl Fn(i64) -> i64) {
-    let rows: Vec<String> = (1..=MOST).flat_map(|other| [times(other).to_string(), (1_000 + other).to_string()]).collect();
+    let rows: Vec<String> =
+        (1..=MOST).flat_map(|other| [times(other).to_string(), (1_000 + other).to_string()]).collect();
     let key = key.to_string();
     let command: Vec<&str> = ["ZADD", &key].into_iter().chain(rows.iter().map(String::as_str)).collect();
     assert_eq!(place.redis.command(&command).await, MOST.to_string());

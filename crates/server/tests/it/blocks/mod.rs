@@ -90,9 +90,11 @@ impl Api {
             let request = ListMutedRequest { user_id, page_size, page_token, consistency: None };
             let page = self.social().list_muted(request).await.expect("muted").into_inner();
             assert!(page.users.len() <= page_size as usize);
-            all.extend(page.users.iter().map(|user| {
-                (user.user_id, micros(user.muted_at), user.muted_until.map(|until| micros(Some(until))))
-            }));
+            all.extend(
+                page.users.iter().map(|user| {
+                    (user.user_id, micros(user.muted_at), user.muted_until.map(|until| micros(Some(until))))
+                }),
+            );
             page_token = page.next_page_token;
             if page_token.is_empty() {
                 return all;

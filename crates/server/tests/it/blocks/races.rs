@@ -31,9 +31,10 @@ async fn field_g13_a_block_and_a_follow_at_once(place: Place) {
         if round % 3 == 0 {
             servers[0].follow(other, one).await;
         }
-        let follows = join_all([(one, other), (other, one)].into_iter().flat_map(|(follower, followee)| {
-            servers.iter().map(move |server| server.try_follow(follower, followee))
-        }));
+        let follows =
+            join_all([(one, other), (other, one)].into_iter().flat_map(|(follower, followee)| {
+                servers.iter().map(move |server| server.try_follow(follower, followee))
+            }));
         let (answers, block) = futures::join!(follows, servers[round as usize % 2].block(one, other));
         assert!(block.created);
         for status in answers.into_iter().filter_map(Result::err) {

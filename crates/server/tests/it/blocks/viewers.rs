@@ -18,7 +18,10 @@ const AMPLE: Option<Duration> = Some(Duration { seconds: 10, nanos: 0 });
 async fn filled(place: &Place) -> (crate::support::Instance, BTreeSet<i64>) {
     let api = place.serve(&[]).await;
     let pairs = (11..=30).flat_map(|id| [(1, id), (id, 1), (2, id), (id, 2)]);
-    assert_eq!(api.import(pairs.map(|(one, other)| row_at(one, other, BEGIN + one + other)).collect()).await.created, 80);
+    assert_eq!(
+        api.import(pairs.map(|(one, other)| row_at(one, other, BEGIN + one + other)).collect()).await.created,
+        80
+    );
     for id in [11, 20, 21] {
         api.block(VIEWER, id).await;
     }
@@ -75,11 +78,8 @@ async fn every_list(api: &Api, viewer_id: i64) -> Vec<Walked> {
         following(api, ListFollowingRequest { user_id, viewer_id, ..Default::default() }).await,
         followers(api, ListFollowersRequest { user_id, viewer_id, ..Default::default() }).await,
         mutuals(api, ListMutualsRequest { user_id, viewer_id, ..Default::default() }).await,
-        common_follows(
-            api,
-            CommonFollowsRequest { user_id, other_id, viewer_id, time_budget, ..Default::default() },
-        )
-        .await,
+        common_follows(api, CommonFollowsRequest { user_id, other_id, viewer_id, time_budget, ..Default::default() })
+            .await,
         common_followers(
             api,
             CommonFollowersRequest { user_id, other_id, viewer_id, time_budget, ..Default::default() },

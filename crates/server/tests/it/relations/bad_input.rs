@@ -130,8 +130,8 @@ async fn tokens_are_bound_to_their_request(place: Place) {
         refused(api.social().known_followers(request.clone()).await, &Refusal::page_token(), request);
     }
     let good = CommonFollowersRequest { page_size: 5, page_token: token_of_both.clone(), ..both(1, 2) };
-    let others =
-        [both(2, 1), both(1, 3), CommonFollowersRequest { viewer_id: 9, ..both(1, 2) }].map(|other| CommonFollowersRequest { page_token: token_of_both.clone(), ..other });
+    let others = [both(2, 1), both(1, 3), CommonFollowersRequest { viewer_id: 9, ..both(1, 2) }]
+        .map(|other| CommonFollowersRequest { page_token: token_of_both.clone(), ..other });
     let altered = foreign(&token_of_both).into_iter();
     let altered = altered.map(|page_token| CommonFollowersRequest { page_token, ..good.clone() });
     for request in others.into_iter().chain(altered) {

@@ -148,11 +148,7 @@ impl Watching {
                 Event::Unfollowed((_, followee, at)) => {
                     assert_eq!(followees.remove(followee), Some(*at), "{event:?} of nothing");
                 }
-                Event::Deleted(_)
-                | Event::Blocked(_)
-                | Event::Unblocked(_)
-                | Event::Muted(..)
-                | Event::Unmuted(_) => {}
+                Event::Deleted(_) | Event::Blocked(_) | Event::Unblocked(_) | Event::Muted(..) | Event::Unmuted(_) => {}
             }
         }
         let rows = |(follower, followees): (i64, BTreeMap<i64, i64>)| {
