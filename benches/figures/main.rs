@@ -7,6 +7,7 @@
 //! some 3 GB. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
 
 mod admin;
+mod blocks;
 mod bulk;
 mod calls;
 mod census;
@@ -60,6 +61,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("calls") {
         latency::print().await?;
+    }
+    if wanted("blocks") {
+        blocks::print().await?;
     }
     if wanted("fan-out") {
         fan_out::print().await?;

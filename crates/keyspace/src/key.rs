@@ -127,6 +127,26 @@ impl Keyspace {
         self.of_user("dismissed", user)
     }
 
+    /// ZSET: whom the user blocks -> time of the block in microseconds. At most 5,000.
+    pub fn blocking(&self, user: UserId) -> Key {
+        self.of_user("blocking", user)
+    }
+
+    /// ZSET: whom the user mutes -> time of the mute in microseconds. At most 5,000.
+    pub fn muting(&self, user: UserId) -> Key {
+        self.of_user("muting", user)
+    }
+
+    /// ZSET: whom the user mutes for a while -> until when in microseconds.
+    pub fn mute_ends(&self, user: UserId) -> Key {
+        self.of_user("mute_ends", user)
+    }
+
+    /// STRING: until when, in microseconds, the follows of the last hour weigh on a user. It expires then.
+    pub fn rate(&self, user: UserId) -> Key {
+        self.of_user("rate", user)
+    }
+
     /// ZSET: follower -> time of following in microseconds.
     pub fn followers(&self, user: UserId) -> Key {
         self.of_user("followers", user)

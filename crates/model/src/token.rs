@@ -34,6 +34,10 @@ pub enum TokenKind {
     KnownFollowers = 21,
     /// A page of `CommonFollowers`.
     CommonFollowers = 22,
+    /// A page of `ListBlocked`.
+    ListBlocked = 23,
+    /// A page of `ListMuted`.
+    ListMuted = 24,
     /// A place in the changes of `WatchRelationships`.
     Watch = 30,
     /// A page of `VerifyUser` or `RepairUser`, amid whom the user follows.

@@ -3,13 +3,19 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use keyspace::{Shard, by_partition};
-use model::{Deadline, Edge, UserId};
+use model::{Deadline, Edge, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
     ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed},
 };
 
-use crate::{outlines::Outlines, settle::settle, spread::Spreader, versions::SeenVersions, withdraw::withdraw};
+use crate::{
+    outlines::Outlines,
+    settle::settle,
+    spread::Spreader,
+    versions::SeenVersions,
+    withdraw::{Withdrawals, withdraw},
+};
 
 /// Makes lists of followers follow committed changes. Clones share the same work.
 #[derive(Clone)]
@@ -43,10 +49,20 @@ impl Followers {
         Ok(refused)
     }
 
+    /// The first half of withdrawals.
+    pub(crate) async fn withdraw_edges(
+        &self,
+        edges: impl IntoIterator<Item = (Edge, Micros)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<Withdrawals, StoreError> {
+        withdraw(&self.store, &self.seen, edges, traffic, deadline).await
+    }
+
     /// Withdraws what was refused. Also takes it out of the lists, where it may be from before.
     async fn withdraw(&self, refused: &[Refused], traffic: Traffic, deadline: Deadline) -> Result<(), StoreError> {
         let edges = refused.iter().map(|refused| (refused.edge, refused.followed_at));
-        let withdrawals = withdraw(&self.store, &self.seen, edges, traffic, deadline).await?;
+        let withdrawals = self.withdraw_edges(edges, traffic, deadline).await?;
         metrics::counter!("socialgraph_follows_withdrawn_total").increment(withdrawals.changes().count() as u64);
         match self.apply_to_lists(withdrawals.changes().collect(), traffic, deadline).await {
             Ok(_none) => settle(&self.store, withdrawals.committed.into_iter()).await,

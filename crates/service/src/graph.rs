@@ -8,9 +8,9 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
-    limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify,
-    versions::SeenVersions, watch::Watches,
+    ServiceError, blocks::Blocker, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder,
+    followers::Followers, limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    spread::Spreader, verify, versions::SeenVersions, watch::Watches,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -36,6 +36,7 @@ pub(crate) struct Inner {
     pub(crate) tokens: TokenKey,
     pub(crate) seen: Arc<SeenVersions>,
     pub(crate) followers: Followers,
+    pub(crate) blocker: Blocker,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
     pub(crate) relay: Relay,
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
 pub struct GraphSettings {
     /// The most that anyone may follow, 1 to 50,000.
     pub max_following: u32,
+    /// How many follows an hour anyone may make, 0 to 1,000,000; 0: as many as they like. Imports do not count.
+    pub follows_per_hour: u32,
     /// How often the relay looks for changes whose other half is not applied.
     pub relay_interval: Duration,
     /// How old such a change is before the relay takes it.
@@ -79,6 +82,7 @@ impl Default for GraphSettings {
     fn default() -> Self {
         Self {
             max_following: 10_000,
+            follows_per_hour: 0,
             relay_interval: Duration::from_secs(1),
             relay_min_age: Duration::from_secs(1),
             lease: Duration::from_secs(10),
@@ -169,6 +173,8 @@ impl Graph {
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
         let deleter =
             Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        let purger = Purger::start(store.clone(), settings.inbox_cap, tasks);
+        let blocker = Blocker { store: store.clone(), followers: followers.clone(), purger: purger.clone() };
         let instance = format!("{:016x}", rand::random::<u64>());
         let relay = Relay {
             store: store.clone(),
@@ -177,12 +183,14 @@ impl Graph {
             followers: followers.clone(),
             fan_out: fan_out.clone(),
             deleter: deleter.clone(),
+            blocker: blocker.clone(),
         }
         .start(&instance, tasks);
         let inner = Inner {
             instance,
             relay,
-            purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
+            purger,
+            blocker,
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
             watches: Watches::start(store.clone(), seen.clone(), settings.max_watches, tasks),

@@ -4,6 +4,7 @@
 #![recursion_limit = "512"]
 
 mod batches;
+mod blocks;
 mod common;
 mod convert;
 mod counts;
@@ -24,6 +25,7 @@ mod lanes;
 mod lease;
 mod limits;
 mod lists;
+mod marks;
 mod outlines;
 mod posts;
 mod purge;
@@ -57,6 +59,7 @@ pub use inspect::{InspectedKey, InspectedUser};
 pub use keyspace::List;
 pub use limits::CompactLimits;
 pub use lists::{ListPage, ListQuery};
+pub use marks::{Mark, Marked, MarkedNow, MarksPage, MarksQuery, Unmarked};
 pub use posts::{NewPost, Post, Published};
 pub use recommend::{RecommendQuery, Recommendations, Recommended};
 pub use relations::{Mutual, MutualsPage, MutualsQuery, Relationship};

@@ -1,7 +1,6 @@
 //! Whom a user may want to follow: friends of friends.
 
 use std::{
-    cmp::Ordering,
     collections::{HashMap, HashSet},
     time::Duration,
 };
@@ -10,7 +9,7 @@ use keyspace::List;
 use model::{Deadline, Entry, Order, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Count, Dismiss, Dismissed, Range},
+    ops::{Count, Dismiss, Dismissed, Held, Range},
 };
 
 use crate::{
@@ -66,7 +65,8 @@ pub struct Recommendations {
 struct Candidates(HashMap<UserId, Recommended>);
 
 impl Graph {
-    /// Whom those follow whom a user follows, but for whom the user follows already or has dismissed. Some four round trips.
+    /// Whom those follow whom a user follows, but for whom the user follows already, or has dismissed, blocked or muted,
+    /// and who has blocked the user. Some five round trips.
     pub async fn recommend(&self, query: RecommendQuery, deadline: Deadline) -> Result<Recommendations, ServiceError> {
         let _turn = self.turn_to_search(query.time_budget, deadline).await?;
         let budget = Deadline::after(query.time_budget);
@@ -89,7 +89,36 @@ impl Graph {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Recommendations { users: candidates.best(query.limit), complete })
+        let users = self.not_hidden(query, candidates.ranked(), deadline).await?;
+        Ok(Recommendations { users, complete })
+    }
+
+    /// The first of some candidates whom the user does not block or mute, and who do not block the user. One round trip for each page of
+    /// candidates that is looked at.
+    async fn not_hidden(
+        &self,
+        RecommendQuery { user, limit, .. }: RecommendQuery,
+        ranked: Vec<Recommended>,
+        deadline: Deadline,
+    ) -> Result<Vec<Recommended>, ServiceError> {
+        let mut users = Vec::with_capacity(limit);
+        let mut ranked = ranked.into_iter().peekable();
+        while users.len() < limit && ranked.peek().is_some() {
+            let some: Vec<_> = ranked.by_ref().take(limit - users.len()).collect();
+            let ids: Vec<_> = some.iter().map(|candidate| candidate.user).collect();
+            let held = Held { user, others: ids.clone() };
+            let (hidden, held) = futures::join!(
+                self.hidden_from(user, &ids, deadline),
+                self.inner.store.run(&held, Traffic::Interactive, deadline)
+            );
+            let hidden = hidden?;
+            let shown = some
+                .into_iter()
+                .zip(held?)
+                .filter(|(candidate, held)| held.muted_at.is_none() && !hidden.contains(&candidate.user));
+            users.extend(shown.map(|(candidate, _)| candidate));
+        }
+        Ok(users)
     }
 
     /// Never recommends somebody to a user again. One round trip.
@@ -167,17 +196,10 @@ impl Candidates {
         }
     }
 
-    /// The candidates with the highest scores; of equal ones those with the lower ids.
-    fn best(self, limit: usize) -> Vec<Recommended> {
-        let by_rank = |one: &Recommended, other: &Recommended| -> Ordering {
-            other.score.total_cmp(&one.score).then(one.user.cmp(&other.user))
-        };
+    /// The candidates, the highest scores first; of equal ones the lower ids first.
+    fn ranked(self) -> Vec<Recommended> {
         let mut all: Vec<_> = self.0.into_values().collect();
-        if all.len() > limit {
-            all.select_nth_unstable_by(limit, by_rank);
-            all.truncate(limit);
-        }
-        all.sort_unstable_by(by_rank);
+        all.sort_unstable_by(|one, other| other.score.total_cmp(&one.score).then(one.user.cmp(&other.user)));
         all
     }
 }
@@ -211,7 +233,8 @@ mod tests {
         for (id, friend, weight) in [(1, 11, 0.5), (2, 11, 0.5), (3, 11, 0.5), (3, 12, 0.25), (4, 13, 2.0)] {
             candidates.add(user(id), user(friend), weight);
         }
-        let best = candidates.best(3);
+        let mut best = candidates.ranked();
+        best.truncate(3);
         let told: Vec<_> = best.iter().map(|best| (best.user, best.mutual_count, best.score)).collect();
         assert_eq!(told, [(user(4), 1, 2.0), (user(3), 2, 0.75), (user(1), 1, 0.5)]);
         assert_eq!(best[1].mutuals, [user(11), user(12)]);

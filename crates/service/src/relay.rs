@@ -16,6 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{
     GraphSettings,
+    blocks::Blocker,
     deleter::Deleter,
     fan_out::FanOut,
     followers::Followers,
@@ -43,6 +44,7 @@ pub(crate) struct Relay {
     pub(crate) followers: Followers,
     pub(crate) fan_out: FanOut,
     pub(crate) deleter: Deleter,
+    pub(crate) blocker: Blocker,
 }
 
 impl Relay {
@@ -148,6 +150,7 @@ impl Relay {
         }
         let changes = self.still_true(&entries).await?;
         self.apply(changes).await?;
+        self.end_follows_of_blocked(&entries).await?;
         let underway = self.deliver(partition, &entries).await?;
         entries.retain(|entry| !underway.contains(&entry.version));
         let is_any_settled = !entries.is_empty();
@@ -193,6 +196,17 @@ impl Relay {
         self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.map(|_refused| ())
     }
 
+    async fn end_follows_of_blocked(&self, entries: &[DueChange]) -> Result<(), StoreError> {
+        for change in entries.iter().flat_map(|entry| &entry.changes) {
+            if let LogChange::Blocked { user, blocked, since } = *change {
+                metrics::counter!("socialgraph_relay_replayed_total", "kind" => "block").increment(1);
+                let deadline = Deadline::after(TIME_LIMIT);
+                self.blocker.end_follow_of_blocked(user, blocked, since, Traffic::Bulk, deadline).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;
     /// they are settled once they are delivered.
     async fn deliver(&self, partition: Partition, entries: &[DueChange]) -> Result<BTreeSet<Version>, StoreError> {
@@ -200,7 +214,7 @@ impl Relay {
         let posts: Vec<(Version, FeedEntry)> = posts
             .filter_map(|(version, change)| match *change {
                 LogChange::Post(post) => Some((version, post)),
-                LogChange::Edge(..) | LogChange::Deleted(_) => None,
+                LogChange::Edge(..) | LogChange::Deleted(_) | LogChange::Blocked { .. } | LogChange::Other => None,
             })
             .collect();
         let reads: Vec<_> = posts

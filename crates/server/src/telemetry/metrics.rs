@@ -152,7 +152,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         &["kind"],
         "Halves of changes that the relay, or a read that names the change, completed in place of the call that made them \
-         (kind: follow, unfollow, post).",
+         (kind: follow, unfollow, block, post).",
     ),
     metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
     metric(
@@ -160,7 +160,8 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &[],
-        "Follows that were withdrawn because the followee's partition refused them: of users who are not active.",
+        "Follows that were withdrawn because the followee's partition refused them: of users who are not active, or who block the \
+         follower.",
     ),
     metric(
         "socialgraph_operations_running",

@@ -72,6 +72,18 @@ pub(crate) fn watched(token: &str) -> Vec<Result<WatchRelationshipsResponse, Sta
     let ended = FollowEnded { follower_id: 1, followee_id: 2, followed_at: time(3) };
     let ended = relationship_change::Change::Unfollowed(ended);
     let deleted = relationship_change::Change::UserDeleted(UserWasDeleted { user_id: 1 });
+    let blocked = BlockBegan { user_id: 1, blocked_id: 2, blocked_at: time(3) };
+    let unblocked = BlockEnded { user_id: 1, blocked_id: 2, blocked_at: time(3) };
+    let muted = |muted_until| MuteBegan { user_id: 1, muted_id: 2, muted_at: time(3), muted_until };
+    let unmuted = MuteEnded { user_id: 1, muted_id: 2, muted_at: time(3) };
+    let marks = [
+        relationship_change::Change::Blocked(blocked),
+        relationship_change::Change::Unblocked(unblocked),
+        relationship_change::Change::Muted(muted(None)),
+        relationship_change::Change::Muted(muted(time(4))),
+        relationship_change::Change::Unmuted(unmuted),
+    ];
+    let marks = std::iter::zip(12.., marks).map(|(version, mark)| change(version, Some(mark)));
     let followees = [10, 9].map(|user_id| ListedUser { user_id, followed_at: time(1) }).to_vec();
     let snapshot = RelationshipSnapshot { followers: vec![ExportedFollower { follower_id: 5, followees }], version: 6 };
     match token {
@@ -82,6 +94,7 @@ pub(crate) fn watched(token: &str) -> Vec<Result<WatchRelationshipsResponse, Sta
         ],
         _ => vec![
             Ok(message("c", vec![change(9, Some(began("contacts"))), change(10, Some(deleted)), change(11, None)])),
+            Ok(message("d", marks.collect())),
             Err(refuse("resume_token")),
         ],
     }

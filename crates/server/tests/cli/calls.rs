@@ -162,7 +162,7 @@ async fn answers_are_printed_as_proto3_json() {
                 {"userId": "9007199254740993", "following": "90071992547409930", "followers": "0", "posts": "3"},
             ]}),
         ),
-        ("list-followers 1", json!({"users": [], "nextPageToken": ""})),
+        ("list-followers 1", json!({"users": [], "nextPageToken": "", "filteredCount": 0})),
     ];
     for (line, expected) in cases {
         assert_eq!(run(&endpoint, &format!("{line} --json")).await.json(), expected, "{line}");

@@ -7,7 +7,7 @@ use socialgraph::v1::{
 use tonic::Code;
 
 use crate::{
-    support::{Api, Place, Refusal, assert_mirrored, eventually, refused, row_at},
+    support::{Api, Place, Refusal, assert_mirrored, eventually, now, refused, row_at},
     traces,
 };
 
@@ -73,6 +73,10 @@ async fn no_trace_is_left_of_lists_posts_and_feeds(place: Place) {
         .dismiss_recommendation(socialgraph::v1::DismissRecommendationRequest { user_id: USER, dismissed_id: 4 })
         .await
         .unwrap();
+
+    api.block(USER, 9_000).await;
+    api.mute(USER, 9_000, None).await;
+    api.mute(USER, 9_001, Some(now() + 3_600_000_000)).await;
 
     let begun = delete(&api, USER).await;
     assert_eq!((begun.kind(), begun.user_id), (OperationKind::DeleteUser, USER));

@@ -34,6 +34,7 @@ macro_rules! on_each_backend {
 mod admin;
 mod bad_input;
 mod batches;
+mod blocks;
 mod changing_lists;
 mod common;
 mod export;
@@ -67,6 +68,7 @@ fn cases_times_backends() {
         admin::CASES,
         bad_input::CASES,
         batches::CASES,
+        blocks::CASES,
         changing_lists::CASES,
         common::CASES,
         export::CASES,

@@ -50,6 +50,7 @@ fn an_entry_of_many_rows_counts_for_each_of_them() {
             followers: vec![FollowerRows { follower: user(1), rows }],
             source: String::new(),
             max_following: 10_000,
+            per_hour: 0,
             seen: Version(0),
         };
         let last = world.run(commit).await.version;

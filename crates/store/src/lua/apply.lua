@@ -1,13 +1,13 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t>, followers:<t>:parts, gone:<t> and state:<t> of each followee t, each followee once; or the same of
---             shards, and the facts of each in place of the state.
+-- Keys:       followers:<t>, followers:<t>:parts, gone:<t>, state:<t> and blocking:<t> of each followee t, each followee once; or the
+--             same of shards, and the facts of each in place of the last two.
 -- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of the keys: the number n of its
 --             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
 --             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).
 -- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
 --             one for each list that may need another shard: a '+' and the number of the list, from 0; and one for each addition that
---             is refused: a '!', the number of the change, and why (u: the followee is not active), with a blank in between. Of shards: for each by
+--             is refused: a '!', the number of the change, and why (u: the followee is not active; b: the followee blocks the follower), with a blank in between. Of shards: for each by
 --             how many entries all changes made it longer, and a number that gets higher with each change.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
@@ -21,10 +21,10 @@ local MOST_SEARCHED = 128
 local MANY_SEGMENTS = 128
 
 local kept, is_shard = tonumber(ARGV[1]), ARGV[2] == 'shard'
-local STEP = 4
+local STEP = is_shard and 4 or 5
 local told = {}
 local any_is_long, any_is_gone = any_exists(2, STEP), any_exists(3, STEP)
-local any_has_state = not is_shard and any_exists(4, STEP)
+local any_has_state, any_blocks = not is_shard and any_exists(4, STEP), not is_shard and any_exists(5, STEP)
 -- Of a user who was deleted. Nothing is there, and nothing may come to be.
 if is_shard and redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return { '0 0' } end
 
@@ -34,16 +34,23 @@ local function refusal_of(key)
   return state and 'u', state == 'deleted'
 end
 
+-- Whether the user of a list blocks a follower.
+local function is_blocked(key, follower)
+  return any_blocks and redis.call('ZSCORE', key, follower)
+end
+
 local changes_before = 0
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
-local function sum_up(gone, refusal, first, changes)
+local function sum_up(gone, blocking, refusal, first, changes)
   local added, removed, tombstones, places = {}, {}, {}, {}
   for at = first, first + 4 * (changes - 1), 4 do
     local place = changes_before + (at - first) / 4
     local kind, follower, version, score = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
     if kind == '+' and refusal then
       told[#told + 1] = '!' .. place .. ' ' .. refusal
+    elseif kind == '+' and is_blocked(blocking, follower) then
+      told[#told + 1] = '!' .. place .. ' b'
     elseif kind == '+' then
       local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
       local before = added[follower]
@@ -125,7 +132,7 @@ for key = 1, #KEYS, STEP do
   local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
   list.is_shard = is_shard
   local refusal, is_for_good = refusal_of(KEYS[key + 3])
-  local added, removed, tombstones, places = sum_up(KEYS[key + 2], refusal, argument + 1, changes)
+  local added, removed, tombstones, places = sum_up(KEYS[key + 2], KEYS[key + 4], refusal, argument + 1, changes)
   if is_for_good then tombstones = {} end
   writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
   argument = argument + 1 + 4 * changes

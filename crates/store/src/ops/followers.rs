@@ -69,12 +69,15 @@ pub struct Refused {
 pub enum Refusal {
     /// The followee is not active.
     Unavailable,
+    /// The followee blocks the follower.
+    Blocked,
 }
 
 impl Refusal {
     fn parse(letter: &str) -> Option<Self> {
         match letter {
             "u" => Some(Self::Unavailable),
+            "b" => Some(Self::Blocked),
             _ => None,
         }
     }
@@ -124,7 +127,7 @@ impl Operation for Apply {
     type Output = Applied;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut names = Vec::with_capacity(4 * self.changes.len());
+        let mut names = Vec::with_capacity(5 * self.changes.len());
         let mut args = Vec::with_capacity(2 + 5 * self.changes.len());
         let mut growing = Vec::new();
         args.extend([Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("")]);
@@ -134,7 +137,7 @@ impl Operation for Apply {
                 growing.push(names.len() + 1);
             }
             names.extend(list_keys(keys, List::Followers, followee));
-            names.extend([keys.gone(followee), keys.state(followee)]);
+            names.extend([keys.gone(followee), keys.state(followee), keys.blocking(followee)]);
             push_changes(&mut args, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))

@@ -12,6 +12,7 @@ mod inbox;
 mod keyspace;
 mod lists;
 mod look_up;
+mod marks;
 mod pending;
 mod posts;
 mod shards;
@@ -43,6 +44,7 @@ pub use lists::{
     RangePart, Stretch,
 };
 pub use look_up::{LookUp, LookUpRow, LookedUp, Restate, Restated};
+pub use marks::{Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome, Marked, Marks, Mute, Muted, Unmark};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,

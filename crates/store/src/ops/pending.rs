@@ -73,6 +73,17 @@ pub enum LogChange {
     Post(FeedEntry),
     /// The end of a user. It is never pending: an operation finishes it.
     Deleted(UserId),
+    /// A new block, of the first user.
+    Blocked {
+        /// Who blocks.
+        user: UserId,
+        /// Whom.
+        blocked: UserId,
+        /// Since when.
+        since: Micros,
+    },
+    /// What has no second half: a mute, or the end of a block or of a mute.
+    Other,
 }
 
 impl Operation for Due {
@@ -186,6 +197,8 @@ pub(super) fn parse_change(kind: &str, text: &str, version: Version) -> Option<L
     let change = match kind {
         "+" => FollowerChange::Present { followed_at: score?, version },
         "-" => FollowerChange::Absent { removed: score, version },
+        "b" => return Some(LogChange::Blocked { user, blocked: UserId::new(other).ok()?, since: score? }),
+        "B" | "m" | "M" => return score.map(|_| LogChange::Other),
         "p" => return Some(LogChange::Post(FeedEntry { at: score?, post: PostId::new(other).ok()?, author: user })),
         _ => return None,
     };
@@ -235,6 +248,15 @@ mod tests {
         let post = FeedEntry { at: at(1_600_000_000_000_000), post: PostId::new(77).unwrap(), author: user(5) };
         assert_eq!(entry(&["p", "5 77 1600000000000000"]).unwrap().changes, [LogChange::Post(post)]);
         assert_eq!(entry(&["x", "5"]).unwrap().changes, [LogChange::Deleted(user(5))]);
+        let since = at(1_700_000_000_000_009);
+        assert_eq!(
+            entry(&["-", "5 6 1600000000000000", "b", "5 6 1700000000000009"]).unwrap().changes[1],
+            LogChange::Blocked { user: user(5), blocked: user(6), since }
+        );
+        for other in [&["B", "5 6 1600000000000000"], &["m", "5 6 1600000000000000 0"], &["M", "5 6 1600000000000000"]]
+        {
+            assert_eq!(entry(other).unwrap().changes, [LogChange::Other], "{other:?}");
+        }
         assert_eq!(entry(&[]).unwrap().changes, []);
         for bad in [
             &["+"][..],

@@ -4,7 +4,7 @@ use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
 use model::{Edge, Micros, UserId, Version};
 
-use super::{FollowerChange, LogChange, Operation, commit::version, pending::parse_change};
+use super::{FollowerChange, LogChange, Mark, Operation, commit::version, pending::parse_change};
 use crate::{StoreError, call::Call, script, value};
 
 /// Reads the log of a partition after a position. See `read_log.lua`.
@@ -35,11 +35,11 @@ pub enum LogPart {
 pub struct LogEntry {
     /// The version of the last change of the entry, by which its place in the log is known.
     pub version: Version,
-    /// The changes of who follows whom, and of who is there, in their order. Other kinds, such as posts, are left out.
+    /// The changes of who follows, blocks or mutes whom, and of who is there, in their order. Other kinds, such as posts, are left out.
     pub changes: Vec<Change>,
 }
 
-/// A change of who follows whom, or of who is there.
+/// A change of who follows, blocks or mutes whom, or of who is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Rising within a partition. Also the microsecond of the commit, or later where many were committed at once.
@@ -69,14 +69,38 @@ pub enum ChangeKind {
     },
     /// A user was deleted. Their follows, and those of them, end one by one after it.
     Deleted(UserId),
+    /// A block or a mute began, or a mute got another end.
+    Marked {
+        /// Which of the two.
+        mark: Mark,
+        /// Who blocks or mutes.
+        user: UserId,
+        /// Whom.
+        other: UserId,
+        /// Since when.
+        since: Micros,
+        /// Until when they are muted; `None`: for good.
+        until: Option<Micros>,
+    },
+    /// A block or a mute ended. Of a mute that ends by its time nothing is told.
+    Unmarked {
+        /// Which of the two.
+        mark: Mark,
+        /// Who blocked or muted.
+        user: UserId,
+        /// Whom.
+        other: UserId,
+        /// Since when they did.
+        since: Micros,
+    },
 }
 
 impl ChangeKind {
-    /// Whose change it is: the follower, or the deleted user. A user's changes are in one partition.
+    /// Whose change it is: the follower, who blocks or mutes, or the deleted user. A user's changes are in one partition.
     pub fn user(&self) -> UserId {
         match self {
             Self::Followed { edge, .. } | Self::Unfollowed { edge, .. } => edge.follower(),
-            Self::Deleted(user) => *user,
+            Self::Deleted(user) | Self::Marked { user, .. } | Self::Unmarked { user, .. } => *user,
         }
     }
 }
@@ -120,8 +144,13 @@ fn log_entry(entry: Value) -> Result<LogEntry, StoreError> {
 
 /// `Some(None)` for what is of no interest here: other kinds, and the end of a follow that was not there.
 fn change(kind: &str, text: &str, version: Version) -> Option<Option<ChangeKind>> {
-    if !matches!(kind, "+" | "-" | "x") {
-        return Some(None);
+    match kind {
+        "b" => return began(Mark::Block, text).map(Some),
+        "m" => return began(Mark::Mute, text).map(Some),
+        "B" => return ended(Mark::Block, text).map(Some),
+        "M" => return ended(Mark::Mute, text).map(Some),
+        "+" | "-" | "x" => {}
+        _ => return Some(None),
     }
     Some(match parse_change(kind, text, version)? {
         LogChange::Edge(edge, FollowerChange::Present { followed_at, .. }) => {
@@ -132,8 +161,28 @@ fn change(kind: &str, text: &str, version: Version) -> Option<Option<ChangeKind>
             removed.map(|followed_at| ChangeKind::Unfollowed { edge, followed_at })
         }
         LogChange::Deleted(user) => Some(ChangeKind::Deleted(user)),
-        LogChange::Post(_) => None,
+        LogChange::Post(_) | LogChange::Blocked { .. } | LogChange::Other => None,
     })
+}
+
+/// Reads `<user> <other> <since>`, and perhaps `<until>`, which is 0 for good.
+fn began(mark: Mark, text: &str) -> Option<ChangeKind> {
+    let (user, other, since, until) = parse_mark(text)?;
+    Some(ChangeKind::Marked { mark, user, other, since, until })
+}
+
+fn ended(mark: Mark, text: &str) -> Option<ChangeKind> {
+    let (user, other, since, _) = parse_mark(text)?;
+    Some(ChangeKind::Unmarked { mark, user, other, since })
+}
+
+fn parse_mark(text: &str) -> Option<(UserId, UserId, Micros, Option<Micros>)> {
+    let mut parts = text.split(' ');
+    let mut user = || UserId::new(parts.next()?.parse().ok()?).ok();
+    let (user, other) = (user()?, user()?);
+    let since = value::score_text(parts.next()?).ok()?;
+    let until = value::optional_score_text(parts.next().unwrap_or("0")).ok()?;
+    Some((user, other, since, until))
 }
 
 #[cfg(test)]
@@ -171,9 +220,30 @@ mod tests {
                 ],
             }
         );
-        for bad in [&["+"][..], &["+", "1 2"], &["-", "1 1 3"], &["x", "0"]] {
+        for bad in [&["+"][..], &["+", "1 2"], &["-", "1 1 3"], &["x", "0"], &["b", "1 2"], &["m", "1 2 3 x"]] {
             assert!(entry("5-0", bad).is_err(), "{bad:?}");
         }
         assert!(entry("5", &["x", "1"]).is_err());
+    }
+
+    #[test]
+    fn golden_entries_of_blocks_and_mutes() {
+        let user = |id| UserId::new(id).unwrap();
+        let at = |micros| Micros::new(micros).unwrap();
+        let (one, other, since) = (user(1), user(2), at(900));
+        let marked = |mark, until| ChangeKind::Marked { mark, user: one, other, since, until };
+        let unmarked = |mark| ChangeKind::Unmarked { mark, user: one, other, since };
+        let fields = ["b", "1 2 900", "B", "1 2 900", "m", "1 2 900 0", "m", "1 2 900 950", "M", "1 2 900"];
+        let told: Vec<_> = entry("1004-0", &fields).unwrap().changes.into_iter().map(|change| change.kind).collect();
+        assert_eq!(
+            told,
+            [
+                marked(Mark::Block, None),
+                unmarked(Mark::Block),
+                marked(Mark::Mute, None),
+                marked(Mark::Mute, Some(at(950))),
+                unmarked(Mark::Mute),
+            ]
+        );
     }
 }

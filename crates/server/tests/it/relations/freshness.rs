@@ -3,8 +3,8 @@
 use model::{TokenKey, UserId, Version, WriteName};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowersRequest, CommonFollowsRequest, Consistency,
-    GetRelationshipsRequest, IsFollowingRequest, KnownFollowersRequest, ListFollowersRequest, ListFollowingRequest,
-    ListMutualsRequest, ScrollFeedRequest, consistency::Requirement,
+    GetRelationshipsRequest, IsFollowingRequest, KnownFollowersRequest, ListBlockedRequest, ListFollowersRequest,
+    ListFollowingRequest, ListMutedRequest, ListMutualsRequest, ScrollFeedRequest, consistency::Requirement,
 };
 use tonic::{Code, Response, Status};
 
@@ -44,6 +44,8 @@ async fn every_read(api: &Api, choice: &Requirement) -> Vec<(&'static str, Resul
         common_followers: CommonFollowersRequest { consistency: consistency.clone(), ..both(1, 2) },
         list_following: ListFollowingRequest { user_id, consistency: consistency.clone(), ..Default::default() },
         list_followers: ListFollowersRequest { user_id, consistency: consistency.clone(), ..Default::default() },
+        list_blocked: ListBlockedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
+        list_muted: ListMutedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
         batch_get_counts: BatchGetCountsRequest { user_ids: vec![2], consistency: consistency.clone() },
         scroll_feed: ScrollFeedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
     ]

@@ -16,6 +16,12 @@ pub(crate) enum Event {
     Followed(Row, String),
     Unfollowed(Row),
     Deleted(i64),
+    /// A user, another one, and since when.
+    Blocked(Row),
+    Unblocked(Row),
+    /// And until when, if there is an end.
+    Muted(Row, Option<i64>),
+    Unmuted(Row),
 }
 
 impl Event {
@@ -26,7 +32,8 @@ impl Event {
     /// Whose change it is.
     pub(crate) fn user(&self) -> i64 {
         match self {
-            Self::Followed(row, _) | Self::Unfollowed(row) => row.0,
+            Self::Followed(row, _) | Self::Unfollowed(row) | Self::Muted(row, _) => row.0,
+            Self::Blocked(row) | Self::Unblocked(row) | Self::Unmuted(row) => row.0,
             Self::Deleted(user) => *user,
         }
     }
@@ -141,7 +148,7 @@ impl Watching {
                 Event::Unfollowed((_, followee, at)) => {
                     assert_eq!(followees.remove(followee), Some(*at), "{event:?} of nothing");
                 }
-                Event::Deleted(_) => {}
+                Event::Deleted(_) | Event::Blocked(_) | Event::Unblocked(_) | Event::Muted(..) | Event::Unmuted(_) => {}
             }
         }
         let rows = |(follower, followees): (i64, BTreeMap<i64, i64>)| {
@@ -161,6 +168,13 @@ fn event(RelationshipChange { change, version, changed_at }: RelationshipChange)
             Event::Unfollowed((ended.follower_id, ended.followee_id, micros(ended.followed_at)))
         }
         Change::UserDeleted(deleted) => Event::Deleted(deleted.user_id),
+        Change::Blocked(block) => Event::Blocked((block.user_id, block.blocked_id, micros(block.blocked_at))),
+        Change::Unblocked(block) => Event::Unblocked((block.user_id, block.blocked_id, micros(block.blocked_at))),
+        Change::Muted(mute) => {
+            let until = mute.muted_until.map(|until| micros(Some(until)));
+            Event::Muted((mute.user_id, mute.muted_id, micros(mute.muted_at)), until)
+        }
+        Change::Unmuted(mute) => Event::Unmuted((mute.user_id, mute.muted_id, micros(mute.muted_at))),
     };
     (event, version)
 }
