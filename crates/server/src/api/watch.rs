@@ -9,8 +9,8 @@ use model::{
 };
 use service::{Change, ChangeKind, ExportChunk, Watch, WatchBatch};
 use socialgraph::v1::{
-    FollowBegan, FollowEnded, RelationshipChange, RelationshipSnapshot, UserWasDeleted, WatchRelationshipsRequest,
-    WatchRelationshipsResponse, relationship_change,
+    FollowBegan, FollowEnded, RelationshipChange, RelationshipSnapshot, UserStateWasSet, UserWasDeleted,
+    WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change,
 };
 use tonic::{Request, Response, Status};
 
@@ -19,6 +19,7 @@ use super::{
     convert::{exported_follower, timestamp},
     deadline,
     fields::Fields,
+    lifecycle::user_state,
     status::status,
 };
 
@@ -69,16 +70,26 @@ fn snapshot(chunk: ExportChunk) -> RelationshipSnapshot {
 
 fn change(Change { version, kind }: Change) -> RelationshipChange {
     let change = match kind {
-        ChangeKind::Followed { edge, followed_at, source } => relationship_change::Change::Followed(FollowBegan {
-            follower_id: edge.follower().get(),
-            followee_id: edge.followee().get(),
-            followed_at: Some(timestamp(followed_at)),
-            source,
-        }),
-        ChangeKind::Unfollowed { edge, followed_at } => relationship_change::Change::Unfollowed(FollowEnded {
-            follower_id: edge.follower().get(),
-            followee_id: edge.followee().get(),
-            followed_at: Some(timestamp(followed_at)),
+        ChangeKind::Followed { edge, followed_at, source, restored } => {
+            relationship_change::Change::Followed(FollowBegan {
+                follower_id: edge.follower().get(),
+                followee_id: edge.followee().get(),
+                followed_at: Some(timestamp(followed_at)),
+                source,
+                restored,
+            })
+        }
+        ChangeKind::Unfollowed { edge, followed_at, put_aside } => {
+            relationship_change::Change::Unfollowed(FollowEnded {
+                follower_id: edge.follower().get(),
+                followee_id: edge.followee().get(),
+                followed_at: Some(timestamp(followed_at)),
+                put_aside,
+            })
+        }
+        ChangeKind::StateSet(user, state) => relationship_change::Change::UserStateSet(UserStateWasSet {
+            user_id: user.get(),
+            state: user_state(state).into(),
         }),
         ChangeKind::Deleted(user) => relationship_change::Change::UserDeleted(UserWasDeleted { user_id: user.get() }),
     };

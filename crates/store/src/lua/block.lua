@@ -1,7 +1,7 @@
 -- Commits a block, and the end of the follow of who is blocked.
 --
--- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, blocking:<u> and state:<u> of
---             the blocker u.
+-- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, blocking:<u>, state:<u>
+--             and aside:<u> of the blocker u.
 -- Arguments:  the highest version seen of this partition (0 if none), the blocker u, who is blocked, for how many seconds `left` is
 --             kept, and how many anyone may block.
 -- Returns:    a letter (c created, e existing, l over the limit, u the blocker is not active), the version (where nothing is new, the
@@ -18,7 +18,7 @@ local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local last = string.format('%.0f', math.max(clock, seen))
 local since = redis.call('ZSCORE', KEYS[9], blocked)
 if since then return { 'e', last, since, '0', 0 } end
-if redis.call('EXISTS', KEYS[10]) == 1 then return { 'u', last, '0', '0', 0 } end
+if redis.call('HEXISTS', KEYS[10], 'state') == 1 then return { 'u', last, '0', '0', 0 } end
 if redis.call('ZCARD', KEYS[9]) >= most then return { 'l', last, '0', '0', 0 } end
 
 local list = open_following(4)
@@ -26,6 +26,9 @@ local part, segment, score
 if follows_each(list, { blocked })[1] then
   part, segment, score = search(list, blocked, math.huge)
   if #needs > 1 then return needs end
+else
+  score = redis.call('ZSCORE', KEYS[11], blocked)
+  if score then part, segment = '', KEYS[11] end
 end
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 local version = string.format('%.0f', part and first + 1 or first)
