@@ -243,7 +243,20 @@ impl Keyspace {
         self.of_shard(user, shard, "facts")
     }
 
-    /// HASH: what is to be known of a user who is not active. Most users have none.
+    /// ZSET: followee who is not active -> since when they were followed, in microseconds. Such a follow is in no list.
+    pub fn aside(&self, user: UserId) -> Key {
+        self.of_user("aside", user)
+    }
+
+    /// ZSET: followee whose state changed -> the version of the state for which a follow was put aside or brought back last. Kept for 1
+    /// hour.
+    pub fn aside_marks(&self, user: UserId) -> Key {
+        let mut key = self.unfinished("aside", user);
+        key.0.push_str(":marks");
+        key.finish()
+    }
+
+    /// HASH: the last operation about a user: whether they are active, and how far their edges are moved or removed. Most users have none.
     pub fn state(&self, user: UserId) -> Key {
         self.of_user("state", user)
     }

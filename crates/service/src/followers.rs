@@ -6,7 +6,7 @@ use keyspace::{Shard, by_partition};
 use model::{Deadline, Edge, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed},
+    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed, Shown},
 };
 
 use crate::{
@@ -42,11 +42,25 @@ impl Followers {
         traffic: Traffic,
         deadline: Deadline,
     ) -> Result<Vec<Refused>, StoreError> {
-        let refused = self.apply_to_lists(changes, traffic, deadline).await?;
+        let (refused, _none) = self.apply_to_lists(changes, traffic, deadline).await?;
         if !refused.is_empty() {
             Box::pin(self.withdraw(&refused, traffic, deadline)).await?;
         }
         Ok(refused)
+    }
+
+    /// Applies [`FollowerChange::Shown`] as [`Followers::apply`] does, and gives what the followees' partitions know of the followees.
+    pub(crate) async fn show(
+        &self,
+        changes: Vec<(Edge, FollowerChange)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<Vec<Shown>, StoreError> {
+        let (refused, shown) = self.apply_to_lists(changes, traffic, deadline).await?;
+        if !refused.is_empty() {
+            self.withdraw(&refused, traffic, deadline).await?;
+        }
+        Ok(shown)
     }
 
     /// The first half of withdrawals.
@@ -76,7 +90,7 @@ impl Followers {
         changes: Vec<(Edge, FollowerChange)>,
         traffic: Traffic,
         deadline: Deadline,
-    ) -> Result<Vec<Refused>, StoreError> {
+    ) -> Result<(Vec<Refused>, Vec<Shown>), StoreError> {
         let results = if changes.len() == 1 {
             vec![self.store.run(&Apply::new(changes), traffic, deadline).await]
         } else {
@@ -86,12 +100,13 @@ impl Followers {
             let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
-        let (mut routed, mut refused, mut outcome) = (Vec::new(), Vec::new(), Ok(()));
+        let (mut routed, mut refused, mut shown, mut outcome) = (Vec::new(), Vec::new(), Vec::new(), Ok(()));
         for result in results {
             match result {
                 Ok(applied) => {
                     routed.extend(applied.routed);
                     refused.extend(applied.refused);
+                    shown.extend(applied.shown);
                     applied.large.into_iter().for_each(|user| self.spreader.spread(user));
                 }
                 Err(error) => outcome = Err(error),
@@ -100,7 +115,7 @@ impl Followers {
         if !routed.is_empty() {
             self.apply_to_shards(routed, traffic, deadline).await?;
         }
-        outcome.map(|()| refused)
+        outcome.map(|()| (refused, shown))
     }
 
     /// The lengths of lists follow their shards before this is answered, and so before a change counts as applied.

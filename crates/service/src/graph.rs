@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, blocks::Blocker, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder,
-    followers::Followers, limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    ServiceError, blocks::Blocker, convert, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
+    limits::Limits, operations::Operations, purge::Purger, relay::Relay, running::Running, settle::Settler,
     spread::Spreader, verify, versions::SeenVersions, watch::Watches,
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
-    pub(crate) deleter: Deleter,
+    pub(crate) operations: Operations,
     pub(crate) builder: Builder,
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
@@ -171,8 +171,14 @@ impl Graph {
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
         let seen = Arc::new(SeenVersions::new(partitions));
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
-        let deleter =
-            Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        let operations = Operations::start(
+            store.clone(),
+            followers.clone(),
+            seen.clone(),
+            running.clone(),
+            settings.inbox_cap,
+            tasks,
+        );
         let purger = Purger::start(store.clone(), settings.inbox_cap, tasks);
         let blocker = Blocker { store: store.clone(), followers: followers.clone(), purger: purger.clone() };
         let instance = format!("{:016x}", rand::random::<u64>());
@@ -182,7 +188,7 @@ impl Graph {
             running: running.clone(),
             followers: followers.clone(),
             fan_out: fan_out.clone(),
-            deleter: deleter.clone(),
+            operations: operations.clone(),
             blocker: blocker.clone(),
         }
         .start(&instance, tasks);
@@ -203,7 +209,7 @@ impl Graph {
             store,
             settings,
             followers,
-            deleter,
+            operations,
             settler,
             running,
             fan_out,

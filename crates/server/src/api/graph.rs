@@ -14,8 +14,8 @@ use socialgraph::v1::{
     ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListMutedRequest,
     ListMutedResponse, ListMutualsRequest, ListMutualsResponse, MuteRequest, MuteResponse, PublishPostRequest,
     PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse,
-    UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse, UnmuteRequest, UnmuteResponse, UserCounts,
-    WatchRelationshipsRequest, social_graph_server::SocialGraph,
+    SetUserStateRequest, SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse,
+    UnmuteRequest, UnmuteResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -312,6 +312,13 @@ impl SocialGraph for Api {
 
     async fn list_muted(&self, request: Request<ListMutedRequest>) -> Result<Response<ListMutedResponse>, Status> {
         blocks::list_muted(&self.graph, request).await
+    }
+
+    async fn set_user_state(
+        &self,
+        request: Request<SetUserStateRequest>,
+    ) -> Result<Response<SetUserStateResponse>, Status> {
+        lifecycle::set_user_state(&self.graph, request).await
     }
 
     async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {

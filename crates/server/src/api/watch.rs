@@ -10,7 +10,8 @@ use model::{
 use service::{Change, ChangeKind, ExportChunk, Mark, Watch, WatchBatch};
 use socialgraph::v1::{
     BlockBegan, BlockEnded, FollowBegan, FollowEnded, MuteBegan, MuteEnded, RelationshipChange, RelationshipSnapshot,
-    UserWasDeleted, WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change as Told,
+    UserStateWasSet, UserWasDeleted, WatchRelationshipsRequest, WatchRelationshipsResponse,
+    relationship_change::Change as Told,
 };
 use tonic::{Request, Response, Status};
 
@@ -19,6 +20,7 @@ use super::{
     convert::{exported_follower, timestamp},
     deadline,
     fields::Fields,
+    lifecycle::user_state,
     status::status,
 };
 
@@ -77,17 +79,22 @@ fn change(Change { version, kind }: Change) -> RelationshipChange {
 
 fn told(kind: ChangeKind) -> Told {
     match kind {
-        ChangeKind::Followed { edge, followed_at, source } => Told::Followed(FollowBegan {
+        ChangeKind::Followed { edge, followed_at, source, restored } => Told::Followed(FollowBegan {
             follower_id: edge.follower().get(),
             followee_id: edge.followee().get(),
             followed_at: Some(timestamp(followed_at)),
             source,
+            restored,
         }),
-        ChangeKind::Unfollowed { edge, followed_at } => Told::Unfollowed(FollowEnded {
+        ChangeKind::Unfollowed { edge, followed_at, put_aside } => Told::Unfollowed(FollowEnded {
             follower_id: edge.follower().get(),
             followee_id: edge.followee().get(),
             followed_at: Some(timestamp(followed_at)),
+            put_aside,
         }),
+        ChangeKind::StateSet(user, state) => {
+            Told::UserStateSet(UserStateWasSet { user_id: user.get(), state: user_state(state).into() })
+        }
         ChangeKind::Deleted(user) => Told::UserDeleted(UserWasDeleted { user_id: user.get() }),
         ChangeKind::Marked { mark, user, other, since, until } => {
             let (user_id, other_id, since) = (user.get(), other.get(), Some(timestamp(since)));

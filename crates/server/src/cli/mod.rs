@@ -38,7 +38,7 @@ pub use self::{
     export::Export,
     feed::{Publish, Scroll},
     import::Import,
-    lifecycle::{DeleteUser, GetOperation},
+    lifecycle::{DeleteUser, GetOperation, SetUserState},
     lists::{CommonFollows, List},
     options::{AdminCallOptions, AdminTarget, CallOptions, Target},
     recommend::{Dismiss, Recommend},
@@ -103,6 +103,8 @@ pub enum ClientCommand {
     Export(Export),
     /// Print changes of who follows whom as they happen
     Watch(Watch),
+    /// Make a user active, suspended or deactivated
+    SetUserState(SetUserState),
     /// Delete a user
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
@@ -145,6 +147,7 @@ impl ClientCommand {
             Self::Import(command) => command.target.json,
             Self::Export(command) => command.target.json,
             Self::Watch(command) => command.target.json,
+            Self::SetUserState(command) => command.call.target.json,
             Self::DeleteUser(command) => command.call.target.json,
             Self::Operation(command) => command.call.target.json,
             Self::Keys(command) => command.call.target.json,
@@ -214,6 +217,7 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Import(command) => command.run(printer).await,
         ClientCommand::Export(command) => command.run(printer).await,
         ClientCommand::Watch(command) => command.run(printer).await,
+        ClientCommand::SetUserState(command) => command.run(printer).await,
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,

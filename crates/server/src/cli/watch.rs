@@ -9,14 +9,15 @@ use socialgraph::v1::{
 };
 use tonic::{Status, transport::Channel};
 
-use super::{Error, Target, print::Printer, retry::Retries, time};
+use super::{Error, Target, lifecycle::state_name, print::Printer, retry::Retries, time};
 
 const MESSAGE: &str = "socialgraph.v1.WatchRelationshipsResponse";
 
 /// `watch`.
 ///
-/// Each line is a change: TIME followed|unfollowed FOLLOWER FOLLOWEE SINCE [SOURCE], TIME blocked|unblocked|unmuted USER OTHER SINCE, TIME
-/// muted USER OTHER SINCE [UNTIL], or TIME deleted USER, separated by tabs. A line of the snapshot has `follows` instead. With --json, each line is a message of the server, with its token. When the server is away or
+/// Each line is a change: TIME followed|unfollowed|put-aside|restored FOLLOWER FOLLOWEE SINCE [SOURCE], TIME blocked|unblocked|unmuted USER OTHER
+/// SINCE, TIME muted USER OTHER SINCE [UNTIL], TIME state USER STATE, or TIME deleted USER, separated by tabs. A line of the snapshot has
+/// `follows` instead. With --json, each line is a message of the server, with its token. When the server is away or
 /// stops, the watch waits for up to half a minute and then goes on where it was.
 #[derive(Debug, Args)]
 pub struct Watch {
@@ -100,12 +101,17 @@ impl Watch {
 
 fn line(RelationshipChange { change, version, changed_at }: &RelationshipChange) -> String {
     let text = match change {
-        Some(Change::Followed(FollowBegan { follower_id, followee_id, followed_at, source })) => {
+        Some(Change::Followed(FollowBegan { follower_id, followee_id, followed_at, source, restored })) => {
             let source = if source.is_empty() { String::new() } else { format!("\t{source}") };
-            format!("followed\t{follower_id}\t{followee_id}\t{}{source}", at(*followed_at))
+            let kind = if *restored { "restored" } else { "followed" };
+            format!("{kind}\t{follower_id}\t{followee_id}\t{}{source}", at(*followed_at))
         }
-        Some(Change::Unfollowed(FollowEnded { follower_id, followee_id, followed_at })) => {
-            format!("unfollowed\t{follower_id}\t{followee_id}\t{}", at(*followed_at))
+        Some(Change::Unfollowed(FollowEnded { follower_id, followee_id, followed_at, put_aside })) => {
+            let kind = if *put_aside { "put-aside" } else { "unfollowed" };
+            format!("{kind}\t{follower_id}\t{followee_id}\t{}", at(*followed_at))
+        }
+        Some(Change::UserStateSet(change)) => {
+            format!("state\t{}\t{}", change.user_id, state_name(change.state()))
         }
         Some(Change::UserDeleted(UserWasDeleted { user_id })) => format!("deleted\t{user_id}"),
         Some(Change::Blocked(BlockBegan { user_id, blocked_id, blocked_at })) => {

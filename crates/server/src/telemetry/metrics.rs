@@ -168,14 +168,21 @@ pub const METRICS: &[Metric] = &[
         Gauge,
         Count,
         &[],
-        "Deleted users whom this server is removing, those included that wait for their turn.",
+        "Users whom this server is removing, or whose edges it is moving since their state was set, those included that wait for their turn.",
     ),
     metric(
         "socialgraph_operations_done_total",
         Counter,
         Count,
         &[],
-        "Deleted users of whom this server removed the last.",
+        "Operations about users that this server ended: deletions, and moves of edges.",
+    ),
+    metric(
+        "socialgraph_edges_moved_total",
+        Counter,
+        Count,
+        &[],
+        "Edges of users whose state was set that were looked at, and moved if they were not yet.",
     ),
     metric(
         "socialgraph_deletion_removed_total",

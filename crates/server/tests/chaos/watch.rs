@@ -51,6 +51,7 @@ impl Told {
                 (edge.0, self.edges.remove(&edge) == Some(micros(ended.followed_at)))
             }
             other @ (Change::UserDeleted(_)
+            | Change::UserStateSet(_)
             | Change::Blocked(_)
             | Change::Unblocked(_)
             | Change::Muted(_)

@@ -259,6 +259,15 @@ impl SocialGraph for Fake {
         Ok(Response::new(DismissRecommendationResponse {}))
     }
 
+    async fn set_user_state(
+        &self,
+        request: Request<SetUserStateRequest>,
+    ) -> Result<Response<SetUserStateResponse>, Status> {
+        self.record(&request, Call::SetUserState);
+        let operation = operation(request.get_ref().user_id, OperationState::Running);
+        Ok(Response::new(SetUserStateResponse { operation: Some(operation) }))
+    }
+
     async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {
         self.record(&request, Call::DeleteUser);
         let operation = operation(request.get_ref().user_id, OperationState::Running);

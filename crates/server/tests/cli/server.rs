@@ -46,6 +46,7 @@ pub(crate) enum Call {
     ListMuted(ListMutedRequest),
     Recommend(RecommendFollowsRequest),
     Dismiss(DismissRecommendationRequest),
+    SetUserState(SetUserStateRequest),
     DeleteUser(DeleteUserRequest),
     Operation(GetOperationRequest),
     Publish(PublishPostRequest),

@@ -40,7 +40,7 @@ async fn done(api: &Api, user: i64) -> Operation {
 }
 
 /// Nothing mentions a deleted user but what may.
-async fn assert_no_trace(place: &Place, user: i64) {
+pub(crate) async fn assert_no_trace(place: &Place, user: i64) {
     place.settled().await;
     let keys = place.keys().pattern();
     for node in 0..place.redis.nodes() {

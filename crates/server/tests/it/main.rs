@@ -54,6 +54,7 @@ mod metrics;
 mod reads;
 mod recommend;
 mod relations;
+mod states;
 mod support;
 #[path = "../traces/mod.rs"]
 mod traces;
@@ -86,6 +87,7 @@ fn cases_times_backends() {
         reads::CASES,
         recommend::CASES,
         relations::CASES,
+        states::CASES,
         watch::CASES,
     ]
     .iter()

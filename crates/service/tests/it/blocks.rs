@@ -37,10 +37,8 @@ impl World {
 }
 
 fn present(change: FollowerChange) -> (Micros, Version) {
-    match change {
-        FollowerChange::Present { followed_at, version } => (followed_at, version),
-        FollowerChange::Absent { .. } => panic!("{change:?}"),
-    }
+    let FollowerChange::Present { followed_at, version } = change else { panic!("{change:?}") };
+    (followed_at, version)
 }
 
 /// A follow that both sides show.

@@ -1,7 +1,7 @@
 -- Commits a block, and the end of the follow of who is blocked.
 --
--- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, blocking:<u> and state:<u> of
---             the blocker u.
+-- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, aside:<u>, blocking:<u>
+--             and state:<u> of the blocker u.
 -- Arguments:  the highest version seen of this partition (0 if none), the blocker u, who is blocked, for how many seconds `left` is
 --             kept, and how many anyone may block.
 -- Returns:    a letter (c created, e existing, l over the limit, u the blocker is not active), the version (where nothing is new, the
@@ -16,16 +16,19 @@ local seen, blocker, blocked, kept, most = tonumber(ARGV[1]), ARGV[2], ARGV[3], 
 local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local last = string.format('%.0f', math.max(clock, seen))
-local since = redis.call('ZSCORE', KEYS[9], blocked)
+local since = redis.call('ZSCORE', KEYS[10], blocked)
 if since then return { 'e', last, since, '0', 0 } end
-if redis.call('EXISTS', KEYS[10]) == 1 then return { 'u', last, '0', '0', 0 } end
-if redis.call('ZCARD', KEYS[9]) >= most then return { 'l', last, '0', '0', 0 } end
+if redis.call('HEXISTS', KEYS[11], 'state') == 1 then return { 'u', last, '0', '0', 0 } end
+if redis.call('ZCARD', KEYS[10]) >= most then return { 'l', last, '0', '0', 0 } end
 
 local list = open_following(4)
 local part, segment, score
 if follows_each(list, { blocked })[1] then
   part, segment, score = search(list, blocked, math.huge)
   if #needs > 1 then return needs end
+else
+  score = redis.call('ZSCORE', KEYS[9], blocked)
+  if score then part, segment = '', KEYS[9] end
 end
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
 local version = string.format('%.0f', part and first + 1 or first)
@@ -42,5 +45,5 @@ if part then
   redis.call('ZADD', KEYS[7], string.format('%.0f', first), blocked)
   redis.call('EXPIRE', KEYS[7], kept)
 end
-redis.call('ZADD', KEYS[9], version, blocked)
+redis.call('ZADD', KEYS[10], version, blocked)
 return { 'c', version, version, score or '0', redis.call('EXISTS', KEYS[8]) }

@@ -1,13 +1,13 @@
 -- Commits new follows of one partition: Follow, and batches of an import.
 --
 -- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, state:<u>,
---             blocking:<u> and, if follows an hour are limited, rate:<u> of each follower u.
+--             blocking:<u>, aside:<u> and, if follows an hour are limited, rate:<u> of each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the most anyone may follow, how many follows an hour anyone may
 --             make (0: as many as they like), where the follows come from ('' if unknown); then for each follower, in the order of the
 --             keys: u, the number n of its rows, and n times the followee and followed_at in microseconds (0 or in the future: now).
 -- Returns:    the version of the first new follow (they count up from there, in the order of the rows; where nothing is
 --             new, the partition's last version), one letter a row (c created, e existing, s superseded, l over the limit, u
---             the follower is not active),
+--             the follower is not active, or the edge is put aside since the followee is not),
 --             and a score a row (followed_at; 0 where there is none, or where an existing edge is in a segment), with blanks in
 --             between.
 -- Slot rule:  every key carries the partition's hash tag.
@@ -21,9 +21,9 @@ local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(now, clock + 1, seen + 1)
 
 local HOUR = 3600000000
-local STEP = per_hour > 0 and 8 or 7
+local STEP = per_hour > 0 and 9 or 8
 local any_is_long, any_has_left, any_has_feed = any_exists(5, STEP), any_exists(7, STEP), any_exists(8, STEP)
-local any_has_state, any_blocks = any_exists(9, STEP), any_exists(10, STEP)
+local any_has_state, any_blocks, any_has_aside = any_exists(9, STEP), any_exists(10, STEP), any_exists(11, STEP)
 
 local letters, scores, log, writes = {}, {}, {}, {}
 local version = first
@@ -34,20 +34,21 @@ while key < #KEYS do
   local followees = {}
   for row = 1, rows do followees[row] = ARGV[argument + 2 * (row - 1)] end
   local list = open_following(key, any_is_long and nil)
-  local is_active = not any_has_state or redis.call('EXISTS', KEYS[key + 5]) == 0
+  local is_active = not any_has_state or redis.call('HEXISTS', KEYS[key + 5], 'state') == 0
   local following = redis.call('ZMSCORE', list.head, unpack(followees))
   local sealed = list.is_long and redis.call('SMISMEMBER', list.ids, unpack(followees)) or {}
   local left = any_has_left and redis.call('ZMSCORE', KEYS[key + 3], unpack(followees)) or {}
   local blocked = any_blocks and redis.call('ZMSCORE', KEYS[key + 6], unpack(followees)) or {}
+  local aside = any_has_aside and redis.call('ZMSCORE', KEYS[key + 7], unpack(followees)) or {}
   -- Each follow weighs on the follower for its part of an hour, one after the other; an hour's weight is the most.
-  local rate = STEP == 8 and KEYS[key + 7]
+  local rate = STEP == 9 and KEYS[key + 8]
   local weight_ends = rate and math.max(now, tonumber(redis.call('GET', rate) or '0')) or 0
-  local count = length(list)
+  local count = length(list) + (any_has_aside and redis.call('ZCARD', KEYS[key + 7]) or 0)
   local added, returned, fresh = {}, {}, {}
   for row = 1, rows do
     local followee, at = followees[row], tonumber(ARGV[argument + 2 * row - 1])
     local letter, score = 'c', '0'
-    if not is_active then
+    if not is_active or aside[row] then
       letter = 'u'
     elseif blocked[row] then
       letter = 'b'

@@ -14,7 +14,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local clock, seen = tonumber(redis.call('GET', KEYS[2]) or '0'), tonumber(ARGV[1])
 local last = string.format('%.0f', math.max(clock, seen))
-if redis.call('EXISTS', KEYS[5]) == 1 then return { 'u', last, '0' } end
+if redis.call('HEXISTS', KEYS[5], 'state') == 1 then return { 'u', last, '0' } end
 if ends ~= '0' and tonumber(ends) <= now then return { 'p', last, '0' } end
 local since, until_now = redis.call('ZSCORE', KEYS[3], muted), redis.call('ZSCORE', KEYS[4], muted)
 if until_now and tonumber(until_now) <= now then since = false end

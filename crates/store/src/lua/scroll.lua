@@ -19,7 +19,7 @@ local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), to
 local MOST_MERGING = 1000
 
 -- Somebody who is not active has an empty feed, and gets no inbox.
-if redis.call('EXISTS', KEYS[6]) == 1 then return { 'live', '0', '', {}, {} } end
+if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {} } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 9)

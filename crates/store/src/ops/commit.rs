@@ -94,7 +94,7 @@ impl Operation for Follow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
-        let mut names = Vec::with_capacity(3 + 8 * self.followers.len());
+        let mut names = Vec::with_capacity(3 + 9 * self.followers.len());
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
         let mut args = Vec::with_capacity(4 + 2 * (self.followers.len() + rows));
         args.extend([version(self.seen), self.max_following.into(), self.per_hour.into(), self.source.as_str().into()]);
@@ -104,7 +104,13 @@ impl Operation for Follow {
                 growing.push(names.len() + 1);
             }
             names.extend(following_keys(keys, *follower));
-            names.extend([keys.left(*follower), keys.feed(*follower), keys.state(*follower), keys.blocking(*follower)]);
+            names.extend([
+                keys.left(*follower),
+                keys.feed(*follower),
+                keys.state(*follower),
+                keys.blocking(*follower),
+                keys.aside(*follower),
+            ]);
             if self.per_hour > 0 {
                 names.push(keys.rate(*follower));
             }
@@ -193,7 +199,7 @@ pub(super) fn unfollow_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
     let partition = keys.partition(follower);
     let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
     names.extend(following_keys(keys, follower));
-    names.extend([keys.left(follower), keys.feed(follower)]);
+    names.extend([keys.left(follower), keys.feed(follower), keys.aside(follower)]);
     names
 }
 

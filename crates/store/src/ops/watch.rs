@@ -2,7 +2,7 @@
 
 use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
-use model::{Edge, Micros, UserId, Version};
+use model::{Edge, Micros, UserId, UserState, Version};
 
 use super::{FollowerChange, LogChange, Mark, Operation, commit::version, pending::parse_change};
 use crate::{StoreError, call::Call, script, value};
@@ -59,6 +59,8 @@ pub enum ChangeKind {
         followed_at: Micros,
         /// Where the follow came from; empty if that is not known.
         source: String,
+        /// Whether it was put aside before, and the followee is active again.
+        restored: bool,
     },
     /// A follow ended.
     Unfollowed {
@@ -66,7 +68,11 @@ pub enum ChangeKind {
         edge: Edge,
         /// Since when it was.
         followed_at: Micros,
+        /// Whether it is put aside, since the followee is not active any more.
+        put_aside: bool,
     },
+    /// A user became active or inactive.
+    StateSet(UserId, UserState),
     /// A user was deleted. Their follows, and those of them, end one by one after it.
     Deleted(UserId),
     /// A block or a mute began, or a mute got another end.
@@ -100,7 +106,9 @@ impl ChangeKind {
     pub fn user(&self) -> UserId {
         match self {
             Self::Followed { edge, .. } | Self::Unfollowed { edge, .. } => edge.follower(),
-            Self::Deleted(user) | Self::Marked { user, .. } | Self::Unmarked { user, .. } => *user,
+            Self::Deleted(user) | Self::StateSet(user, _) | Self::Marked { user, .. } | Self::Unmarked { user, .. } => {
+                *user
+            }
         }
     }
 }
@@ -149,19 +157,24 @@ fn change(kind: &str, text: &str, version: Version) -> Option<Option<ChangeKind>
         "m" => return began(Mark::Mute, text).map(Some),
         "B" => return ended(Mark::Block, text).map(Some),
         "M" => return ended(Mark::Mute, text).map(Some),
-        "+" | "-" | "x" => {}
+        "+" | "-" | "s" | "h" | "S" | "x" => {}
         _ => return Some(None),
     }
     Some(match parse_change(kind, text, version)? {
         LogChange::Edge(edge, FollowerChange::Present { followed_at, .. }) => {
             let source = text.splitn(4, ' ').nth(3).unwrap_or_default().to_owned();
-            Some(ChangeKind::Followed { edge, followed_at, source })
+            Some(ChangeKind::Followed { edge, followed_at, source, restored: kind == "s" })
         }
         LogChange::Edge(edge, FollowerChange::Absent { removed, .. }) => {
-            removed.map(|followed_at| ChangeKind::Unfollowed { edge, followed_at })
+            removed.map(|followed_at| ChangeKind::Unfollowed { edge, followed_at, put_aside: kind == "h" })
         }
         LogChange::Deleted(user) => Some(ChangeKind::Deleted(user)),
-        LogChange::Post(_) | LogChange::Blocked { .. } | LogChange::Other => None,
+        LogChange::State(user, state) => Some(ChangeKind::StateSet(user, state)),
+        // No log has the first two.
+        LogChange::Edge(_, FollowerChange::Shown { .. } | FollowerChange::Hidden { .. })
+        | LogChange::Post(_)
+        | LogChange::Blocked { .. }
+        | LogChange::Other => None,
     })
 }
 
@@ -212,10 +225,11 @@ mod tests {
                         ChangeKind::Followed {
                             edge: edge(1, 2),
                             followed_at: at(900),
-                            source: "from my contacts".to_owned()
+                            source: "from my contacts".to_owned(),
+                            restored: false,
                         }
                     ),
-                    change(1001, ChangeKind::Unfollowed { edge: edge(3, 4), followed_at: at(800) }),
+                    change(1001, ChangeKind::Unfollowed { edge: edge(3, 4), followed_at: at(800), put_aside: false }),
                     change(1005, ChangeKind::Deleted(user(6))),
                 ],
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use socialgraph::v1::{
-    RelationshipChange, WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change,
+    RelationshipChange, UserState, WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change,
 };
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
@@ -15,6 +15,9 @@ use super::{Api, LIMIT, Row, micros};
 pub(crate) enum Event {
     Followed(Row, String),
     Unfollowed(Row),
+    PutAside(Row),
+    Restored(Row),
+    StateSet(i64, UserState),
     Deleted(i64),
     /// A user, another one, and since when.
     Blocked(Row),
@@ -32,9 +35,9 @@ impl Event {
     /// Whose change it is.
     pub(crate) fn user(&self) -> i64 {
         match self {
-            Self::Followed(row, _) | Self::Unfollowed(row) | Self::Muted(row, _) => row.0,
-            Self::Blocked(row) | Self::Unblocked(row) | Self::Unmuted(row) => row.0,
-            Self::Deleted(user) => *user,
+            Self::Followed(row, _) | Self::Unfollowed(row) | Self::PutAside(row) | Self::Restored(row) => row.0,
+            Self::Blocked(row) | Self::Unblocked(row) | Self::Muted(row, _) | Self::Unmuted(row) => row.0,
+            Self::StateSet(user, _) | Self::Deleted(user) => *user,
         }
     }
 }
@@ -142,13 +145,18 @@ impl Watching {
             }
             let followees = graph.entry(event.user()).or_default();
             match event {
-                Event::Followed((_, followee, at), _) => {
+                Event::Followed((_, followee, at), _) | Event::Restored((_, followee, at)) => {
                     assert_eq!(followees.insert(*followee, *at), None, "{event:?} twice");
                 }
-                Event::Unfollowed((_, followee, at)) => {
+                Event::Unfollowed((_, followee, at)) | Event::PutAside((_, followee, at)) => {
                     assert_eq!(followees.remove(followee), Some(*at), "{event:?} of nothing");
                 }
-                Event::Deleted(_) | Event::Blocked(_) | Event::Unblocked(_) | Event::Muted(..) | Event::Unmuted(_) => {}
+                Event::StateSet(..)
+                | Event::Deleted(_)
+                | Event::Blocked(_)
+                | Event::Unblocked(_)
+                | Event::Muted(..)
+                | Event::Unmuted(_) => {}
             }
         }
         let rows = |(follower, followees): (i64, BTreeMap<i64, i64>)| {
@@ -162,11 +170,14 @@ fn event(RelationshipChange { change, version, changed_at }: RelationshipChange)
     assert_eq!(micros(changed_at), version);
     let event = match change.expect("a change") {
         Change::Followed(begun) => {
-            Event::Followed((begun.follower_id, begun.followee_id, micros(begun.followed_at)), begun.source)
+            let row = (begun.follower_id, begun.followee_id, micros(begun.followed_at));
+            if begun.restored { Event::Restored(row) } else { Event::Followed(row, begun.source) }
         }
         Change::Unfollowed(ended) => {
-            Event::Unfollowed((ended.follower_id, ended.followee_id, micros(ended.followed_at)))
+            let row = (ended.follower_id, ended.followee_id, micros(ended.followed_at));
+            if ended.put_aside { Event::PutAside(row) } else { Event::Unfollowed(row) }
         }
+        Change::UserStateSet(set) => Event::StateSet(set.user_id, set.state()),
         Change::UserDeleted(deleted) => Event::Deleted(deleted.user_id),
         Change::Blocked(block) => Event::Blocked((block.user_id, block.blocked_id, micros(block.blocked_at))),
         Change::Unblocked(block) => Event::Unblocked((block.user_id, block.blocked_id, micros(block.blocked_at))),

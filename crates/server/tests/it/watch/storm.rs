@@ -84,6 +84,9 @@ fn told(watching: &Watching) -> Done {
             Event::Followed(row, _) => assert!(done.begun.insert(*row), "told twice: {row:?}"),
             Event::Unfollowed((follower, followee, _)) => *done.ended.entry((*follower, *followee)).or_default() += 1,
             other @ (Event::Deleted(_)
+            | Event::PutAside(_)
+            | Event::Restored(_)
+            | Event::StateSet(..)
             | Event::Blocked(_)
             | Event::Unblocked(_)
             | Event::Muted(..)
