@@ -86,6 +86,8 @@ impl Graph {
             (keys.inbox(user), Kind::Set, false),
             (keys.feed(user), Kind::Text, false),
             (keys.state(user), Kind::Facts, false),
+            (keys.aside(user), Kind::Rare, false),
+            (keys.aside_marks(user), Kind::Rare, false),
             (keys.blocking(user), Kind::Rare, false),
             (keys.muting(user), Kind::Rare, false),
             (keys.mute_ends(user), Kind::Rare, false),

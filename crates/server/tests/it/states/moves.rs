@@ -35,7 +35,7 @@ async fn feed(api: &Api, user_id: i64) -> Vec<i64> {
     answer.items.iter().map(|item| item.author_id).collect()
 }
 
-async fn edges_are_put_aside_and_come_back_as_they_were(place: Place) {
+async fn field_g7_edges_are_put_aside_and_come_back_as_they_were(place: Place) {
     let api = place.serve(&[]).await;
     let edges = import(&api).await - 300;
     api.publish(USER, "of the user").await;
@@ -59,6 +59,8 @@ async fn edges_are_put_aside_and_come_back_as_they_were(place: Place) {
         before.iter().map(|(user, following, followers)| (*user, without(following), without(followers))).collect();
     assert_eq!(lists(&api, some_neighbours()).await, expected);
     assert_eq!(lists(&api, [USER]).await, own);
+    let verify = socialgraph::admin::v1::VerifyUserRequest { user_id: USER, ..Default::default() };
+    refused(api.admin().verify_user(verify).await, &unavailable(), "the ends differ on purpose");
     assert_eq!(feed(&api, 210).await, [0_i64; 0]);
     assert_eq!(feed(&api, USER).await, [0_i64; 0]);
     api.publish(6, "meanwhile").await;
@@ -154,7 +156,7 @@ async fn an_operation_is_superseded_by_the_next(place: Place) {
 }
 
 on_each_backend!(
-    edges_are_put_aside_and_come_back_as_they_were,
+    field_g7_edges_are_put_aside_and_come_back_as_they_were,
     who_is_not_active_is_refused,
     what_is_aside_counts_for_the_bound_on_follows,
     bad_states_are_refused,
