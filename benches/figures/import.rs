@@ -1,7 +1,6 @@
 //! How fast a graph is imported, in which memory, and what an edge takes.
 
 use std::{
-    fs,
     path::Path,
     time::{Duration, Instant},
 };
@@ -14,6 +13,7 @@ use server::cli::{self, ClientCommand};
 use crate::{
     Result,
     graph::Graph,
+    machine::own_cpu_seconds,
     progress::{MIB, Progress},
     raw::{self, Raw},
     slowlog,
@@ -143,13 +143,4 @@ async fn floor(raw: &Raw, graph: &Graph) -> Result<Duration> {
         .try_for_each(|_added| std::future::ready(Ok(())))
         .await?;
     Ok(started.elapsed())
-}
-
-/// Processor time of this process, from the kernel's count of hundredths of a second.
-fn own_cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in parentheses, may hold blanks. User and system time are fields 14 and 15.
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let ticks = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
 }

@@ -22,3 +22,12 @@ fn version(program: &str) -> String {
     let brief = says.split(" sha=").next().unwrap_or_default();
     if brief.is_empty() { format!("{program} unknown") } else { brief.to_owned() }
 }
+
+/// Processor time of this process, from the kernel's count of hundredths of a second.
+pub(crate) fn own_cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold blanks. User and system time are fields 14 and 15.
+    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let ticks = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}

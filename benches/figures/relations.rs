@@ -12,6 +12,7 @@ use tonic::transport::Channel;
 
 use crate::{
     Result, calls, ids,
+    machine::own_cpu_seconds,
     proxy::{self, DELAY},
     slowlog,
     stage::{self, Stage},
@@ -148,14 +149,22 @@ pub(crate) async fn print() -> Result<()> {
     let fan = |n| ids::of_group(FAN, n);
     import(&stage, (0..size).map(move |n| (fan(n), ids::of_group(STAR, 0)))).await?;
     import(&stage, (0..size / 2).map(move |n| (fan(2 * n), ids::of_group(SECOND_STAR, 0)))).await?;
+    latencies(&stage, size).await?;
+    stage.stop().await;
+    Ok(())
+}
+
+/// How long all calls take, and what of it is work.
+async fn latencies(stage: &Stage, size: u64) -> Result<()> {
     slowlog::reset(&stage.nodes).await?;
     println!(
-        "\n  {:<52}{:>9}{:>9}{:>9}{:>9}   ms, {CALLS} calls of one caller; mean in the server",
-        "call", "p50", "p99", "max", "server"
+        "\n  {:<52}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}   ms, {CALLS} calls of one caller; means in the server, and of processor time",
+        "call", "p50", "p99", "max", "server", "cpu", "of Redis"
     );
     for read in Read::ALL {
         let mut times = Times::default();
         let mut complete = read.call(stage.graph.clone(), size).await?;
+        let cpu = (own_cpu_seconds(), stage.nodes.cpu_seconds().await?);
         let before = stage::served(read.method());
         for _ in 0..CALLS {
             let (took, whole) = time(read.call(stage.graph.clone(), size)).await?;
@@ -163,17 +172,21 @@ pub(crate) async fn print() -> Result<()> {
             complete &= whole;
         }
         let after = stage::served(read.method());
+        let cpu = [own_cpu_seconds() - cpu.0, stage.nodes.cpu_seconds().await? - cpu.1].map(|s| s * 1e3 / CALLS as f64);
         let server = (after.1 - before.1) * 1e3 / (after.0 - before.0);
         let [p50, p99, max] = [50, 99, 100].map(|percent| times.percentile(percent) / 1e3);
         let has_goal = matches!(read, Read::KnownFollowers | Read::KnownFollowersOfStar);
         let goal = if has_goal { format!("   goal: at most {GOAL_MS} ms in the server") } else { String::new() };
         let part = if complete { "" } else { "   not complete" };
-        println!("  {:<52}{p50:>9.1}{p99:>9.1}{max:>9.1}{server:>9.1}{goal}{part}", read.name());
+        println!(
+            "  {:<52}{p50:>9.1}{p99:>9.1}{max:>9.1}{server:>9.1}{:>9.1}{:>9.1}{goal}{part}",
+            read.name(),
+            cpu[0],
+            cpu[1]
+        );
     }
     println!("\nSLOWLOG of these calls:");
-    slowlog::print(&stage.nodes).await?;
-    stage.stop().await;
-    Ok(())
+    slowlog::print(&stage.nodes).await
 }
 
 /// Round trips of the calls that need no star.
