@@ -112,9 +112,7 @@ impl Keyspace {
 
     /// SET: the followees in segments of the list.
     pub fn following_ids(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("following", user);
-        key.0.push_str(":ids");
-        key.finish()
+        self.beside("following", user, ":ids")
     }
 
     /// ZSET: former followee -> version of the unfollow. Kept for 7 days.
@@ -159,7 +157,7 @@ impl Keyspace {
 
     /// The parts of a timeline: see [`Keyspace::list_parts`].
     pub fn posts_parts(&self, author: UserId) -> Key {
-        self.parts("posts", author)
+        self.beside("posts", author, ":parts")
     }
 
     /// ZSET: post id of 8 bytes, the highest first -> time of publication in microseconds.
@@ -210,17 +208,15 @@ impl Keyspace {
     /// ZSET: bound of a segment of one of a user's lists -> the bound's score, and '' -> entries of all segments, negated.
     pub fn list_parts(&self, list: List, user: UserId) -> Key {
         match list {
-            List::Following => self.parts("following", user),
-            List::Followers => self.parts("followers", user),
+            List::Following => self.beside("following", user, ":parts"),
+            List::Followers => self.beside("followers", user, ":parts"),
         }
     }
 
     /// HASH: shard of a list of followers -> how many segments were moved into it, by how many entries changes made it longer
     /// since, and the revision that tells so; and who moves segments.
     pub fn shards(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("followers", user);
-        key.0.push_str(":shards");
-        key.finish()
+        self.beside("followers", user, ":shards")
     }
 
     /// ZSET, the head of a shard of a list of followers. Always empty: what there is lies in segments.
@@ -248,12 +244,9 @@ impl Keyspace {
         self.of_user("aside", user)
     }
 
-    /// ZSET: followee whose state changed -> the version of the state for which a follow was put aside or brought back last. Kept for 1
-    /// hour.
+    /// ZSET: followee -> the version of their state for which a follow was put aside or brought back last. Kept for 1 hour.
     pub fn aside_marks(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("aside", user);
-        key.0.push_str(":marks");
-        key.finish()
+        self.beside("aside", user, ":marks")
     }
 
     /// HASH: the last operation about a user: whether they are active, and how far their edges are moved or removed. Most users have none.
@@ -263,9 +256,7 @@ impl Keyspace {
 
     /// STRING: which instance is at work on an operation about a user. It expires by itself.
     pub fn state_worker(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("state", user);
-        key.0.push_str(":worker");
-        key.finish()
+        self.beside("state", user, ":worker")
     }
 
     /// ZSET: user of the partition whom an unfinished operation is about -> its version.
@@ -346,9 +337,9 @@ impl Keyspace {
         self.unfinished(kind, user).finish()
     }
 
-    fn parts(&self, kind: &str, user: UserId) -> Key {
+    fn beside(&self, kind: &str, user: UserId, suffix: &str) -> Key {
         let mut key = self.unfinished(kind, user);
-        key.0.push_str(":parts");
+        key.0.push_str(suffix);
         key.finish()
     }
 

@@ -9,13 +9,29 @@ use futures::join;
 use model::{Deadline, Edge, Micros, UserId, limits::MAX_RELATIONS};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Block, BlockedSince, FollowerChange, Held, Probe},
+    ops::{Block, BlockedSince, FollowerChange, Held, HeldMarks, Probe},
 };
 
 use crate::{
     Graph, MarkedNow, ServiceError, followers::Followers, marks::marked, purge::Purger, settle::settle,
     times::follow_times,
 };
+
+/// What a viewer and a user hold against each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Between {
+    /// What the viewer holds against the user.
+    pub(crate) held: HeldMarks,
+    /// Since when the user blocks the viewer; `None` if they do not.
+    pub(crate) blocked_by_at: Option<Micros>,
+}
+
+impl Between {
+    /// Whether one of the two blocks the other.
+    pub(crate) fn is_block(self) -> bool {
+        self.held.blocked_at.or(self.blocked_by_at).is_some()
+    }
+}
 
 /// Ends what a block ends. Clones share the same work.
 #[derive(Clone)]
@@ -94,8 +110,19 @@ impl Graph {
         users: &[UserId],
         deadline: Deadline,
     ) -> Result<HashSet<UserId>, StoreError> {
+        let between = self.between(viewer, users, deadline).await?;
+        Ok(users.iter().zip(between).filter(|(_, between)| between.is_block()).map(|(&user, _)| user).collect())
+    }
+
+    /// What a viewer and each of some users, at most 1,000, hold against each other, in their order. One round trip.
+    pub(crate) async fn between(
+        &self,
+        viewer: UserId,
+        users: &[UserId],
+        deadline: Deadline,
+    ) -> Result<Vec<Between>, StoreError> {
         if users.is_empty() {
-            return Ok(HashSet::new());
+            return Ok(Vec::new());
         }
         let store = &self.inner.store;
         let held = Held { user: viewer, others: users.to_vec() };
@@ -104,13 +131,7 @@ impl Graph {
             store.run(&held, Traffic::Interactive, deadline),
             store.run_all(&blocks, Traffic::Interactive, deadline)
         );
-        let mut hidden = HashSet::new();
-        for ((&user, held), blocked) in users.iter().zip(held?).zip(blocks) {
-            if held.blocked_at.or(blocked?).is_some() {
-                hidden.insert(user);
-            }
-        }
-        Ok(hidden)
+        held?.into_iter().zip(blocks).map(|(held, blocked)| Ok(Between { held, blocked_by_at: blocked? })).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use keyspace::List;
 use model::{Deadline, Entry, Order, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Count, Dismiss, Dismissed, Held, Range},
+    ops::{Count, Dismiss, Dismissed, Range},
 };
 
 use crate::{
@@ -26,6 +26,8 @@ const MOST_OF_FRIEND: usize = 100;
 const SIDE_BY_SIDE: usize = 128;
 /// Most users that a recommendation names as its reason.
 const MOST_NAMED: usize = 3;
+/// How many candidates are looked at, at once, in place of those that are left out.
+const LOOKED_AT_ONCE: usize = 500;
 
 /// A question for recommendations.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +95,8 @@ impl Graph {
         Ok(Recommendations { users, complete })
     }
 
-    /// The first of some candidates whom the user does not block or mute, and who do not block the user. One round trip for each page of
-    /// candidates that is looked at.
+    /// The first of some candidates whom the user does not block or mute, and who do not block the user. One round trip, unless some are
+    /// left out.
     async fn not_hidden(
         &self,
         RecommendQuery { user, limit, .. }: RecommendQuery,
@@ -102,22 +104,19 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<Vec<Recommended>, ServiceError> {
         let mut users = Vec::with_capacity(limit);
-        let mut ranked = ranked.into_iter().peekable();
+        let (mut ranked, mut at_once) = (ranked.into_iter().peekable(), limit);
         while users.len() < limit && ranked.peek().is_some() {
-            let some: Vec<_> = ranked.by_ref().take(limit - users.len()).collect();
+            let some: Vec<_> = ranked.by_ref().take(at_once).collect();
             let ids: Vec<_> = some.iter().map(|candidate| candidate.user).collect();
-            let held = Held { user, others: ids.clone() };
-            let (hidden, held) = futures::join!(
-                self.hidden_from(user, &ids, deadline),
-                self.inner.store.run(&held, Traffic::Interactive, deadline)
-            );
-            let hidden = hidden?;
+            let between = self.between(user, &ids, deadline).await?;
             let shown = some
                 .into_iter()
-                .zip(held?)
-                .filter(|(candidate, held)| held.muted_at.is_none() && !hidden.contains(&candidate.user));
+                .zip(between)
+                .filter(|(_, between)| !between.is_block() && between.held.muted_at.is_none());
             users.extend(shown.map(|(candidate, _)| candidate));
+            at_once = LOOKED_AT_ONCE;
         }
+        users.truncate(limit);
         Ok(users)
     }
 

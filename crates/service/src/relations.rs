@@ -7,11 +7,12 @@ use keyspace::List;
 use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{BlockedSince, Count, Held, HeldMarks, Probe, Probed},
+    ops::{Count, HeldMarks, Probe, Probed},
 };
 
 use crate::{
     Graph, ServiceError,
+    blocks::Between,
     lists::{MOST_ENTRIES, Walk, whole_list},
     search::cost_of_asking,
     times::{follow_times, probe_followers},
@@ -89,19 +90,16 @@ impl Graph {
         let forward = [Probe { follower: viewer, followees: distinct.clone() }];
         let backward: Vec<_> =
             distinct.iter().map(|&target| Probe { follower: target, followees: vec![viewer] }).collect();
-        let held = Held { user: viewer, others: distinct.clone() };
-        let blocks: Vec<_> = distinct.iter().map(|&user| BlockedSince { user, blocked: viewer }).collect();
-        let (forward, backward, held, blocks) = join!(
+        let (forward, backward, between) = join!(
             follow_times(store, &forward, Traffic::Interactive, deadline),
             follow_times(store, &backward, Traffic::Interactive, deadline),
-            store.run(&held, Traffic::Interactive, deadline),
-            store.run_all(&blocks, Traffic::Interactive, deadline)
+            self.between(viewer, &distinct, deadline)
         );
         let times = forward?.into_iter().flatten().zip(backward?.into_iter().flatten());
         let mut known: HashMap<UserId, Relationship> = HashMap::with_capacity(distinct.len());
-        for (((user, times), held), blocked_by) in distinct.into_iter().zip(times).zip(held?).zip(blocks) {
-            let (followed_at, followed_by_at) = times;
-            known.insert(user, Relationship { followed_at, followed_by_at, held, blocked_by_at: blocked_by? });
+        for ((user, (followed_at, followed_by_at)), between) in distinct.into_iter().zip(times).zip(between?) {
+            let Between { held, blocked_by_at } = between;
+            known.insert(user, Relationship { followed_at, followed_by_at, held, blocked_by_at });
         }
         Ok(targets.iter().map(|target| known.get(target).copied().unwrap_or_default()).collect())
     }

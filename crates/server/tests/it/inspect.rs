@@ -79,7 +79,6 @@ async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
         ("muting:1", Some(2), "listpack"),
         ("mute_ends:1", Some(1), "listpack"),
         ("dismissed:1", Some(1), "listpack"),
-        ("rate:1", None, "int"),
         ("log", Some(7), "stream"),
     ] {
         let key = key(&answer, kind);
@@ -88,6 +87,8 @@ async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
     }
     let clock = key(&answer, "clock");
     assert!(clock.exists && clock.shared && clock.bytes > 0 && clock.entries.is_none() && !clock.encoding.is_empty());
+    let rate = key(&answer, "rate:1");
+    assert!(rate.exists && !rate.shared && rate.bytes > 0 && rate.entries.is_none());
     let pending = key(&answer, "pending");
     assert!(!pending.exists && pending.shared && pending.entries.is_none());
 }

@@ -38,7 +38,7 @@ pub(super) struct Stretch {
 impl Reading<'_> {
     /// The next entries from a place on, at most `limit` (1 to 1,000) of them.
     ///
-    /// Where there is no inbox it is filled first. One round trip where there is one; one more as long as authors are being
+    /// Where there is no inbox it is filled first. One round trip where there is one; two more as long as authors are being
     /// merged.
     pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
         let (mut filled, mut healed) = (false, false);
