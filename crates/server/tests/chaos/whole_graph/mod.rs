@@ -9,8 +9,8 @@ mod served;
 
 use std::fs;
 
-use self::served::{Served, export, import};
-use crate::support::{process::Process, turn};
+use self::served::{Served, export, import, serve};
+use crate::support::turn;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_counts_mutuals_and_shared_followers_are_those_of_the_file() {
@@ -26,7 +26,7 @@ async fn lists_counts_mutuals_and_shared_followers_are_those_of_the_file() {
 async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() {
     let _turn = turn().await;
     let served = Served::start().await;
-    let other = Process::serve(&served.cluster.addresses(), &["--keyspace-name", "other"]).await;
+    let other = serve(&served.cluster, &["--keyspace-name", "other"]).await;
     let files = ["empty", "first", "second"].map(|name| served.dir.path().join(name));
     export(&other, &files[0]).await;
     let exported = export(&served.process, &files[1]).await;
