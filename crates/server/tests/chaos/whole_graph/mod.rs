@@ -7,7 +7,7 @@ mod file;
 mod reads;
 mod served;
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use self::served::{Served, export, import, serve};
 use crate::support::turn;
@@ -34,7 +34,8 @@ async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() 
     let imported = import(&other, &files[1], &[]).await;
     let again = export(&other, &files[2]).await;
     assert_eq!([&exported["edges"], &imported["created"], &again["edges"]], [&*edges; 3]);
-    let [empty, first, second] = files.map(|file| fs::read(file).expect("read the export"));
+    let [empty, first, second] = files.map(|file| fs::read_to_string(file).expect("read the export"));
+    assert!(exported_edges(&first) == served.graph.edges, "the export has the edges of the file");
     assert!(empty.is_empty(), "the other keyspace was empty");
     assert!(first == second, "exports of {} and {} bytes", first.len(), second.len());
     println!(
@@ -46,6 +47,14 @@ async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() 
     );
     other.stop().await;
     served.stop().await;
+}
+
+fn exported_edges(export: &str) -> BTreeSet<(i64, i64)> {
+    let rows = export.lines().map(|line| {
+        let mut ids = line.split('\t').map(|id| id.parse().expect("an id"));
+        (ids.next().expect("a follower"), ids.next().expect("a followee"))
+    });
+    rows.collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
