@@ -95,6 +95,26 @@ async fn no_trace_is_left_of_lists_posts_and_feeds(place: Place) {
     }
 }
 
+/// The 129th of a list has the first 96 sealed, and the bound of that segment outlives the 96th.
+async fn no_trace_is_left_between_the_segments_of_long_lists(place: Place) {
+    let api = place.serve(&[]).await;
+    let sealed_last = 700_096;
+    // Times that rise, and a single one.
+    for (owner, step) in [(1, 1), (2, 0)] {
+        let ids = || (700_001..=700_128).map(move |id| (id, BEGIN + id * step));
+        let rows = ids().map(|(id, at)| row_at(owner, id, at)).chain(ids().map(|(id, at)| row_at(id, 10 + owner, at)));
+        assert_eq!(api.import(rows.collect()).await.created, 256);
+        api.follow(owner, 700_200).await;
+        api.follow(700_200, 10 + owner).await;
+    }
+    assert_eq!(place.snapshot().await.keys().filter(|key| key.ends_with(":parts")).count(), 4, "long lists");
+    delete(&api, sealed_last).await;
+    done(&api, sealed_last).await;
+    assert_no_trace(&place, sealed_last).await;
+    let users = [1, 2, 11, 12].into_iter().chain(700_001..=700_200);
+    assert_eq!(assert_mirrored(&api, users).await.len(), 4 * 128);
+}
+
 async fn later_calls_about_a_deleted_user_are_refused(place: Place) {
     let api = place.serve(&[]).await;
     api.follow(1, USER).await;
@@ -236,6 +256,7 @@ async fn a_deletion_ends_what_races_it(place: Place) {
 
 on_each_backend!(
     no_trace_is_left_of_lists_posts_and_feeds,
+    no_trace_is_left_between_the_segments_of_long_lists,
     later_calls_about_a_deleted_user_are_refused,
     a_user_never_seen_can_be_deleted,
     field_g3_mass_deletion_leaves_counts_equal_to_lists,

@@ -55,6 +55,7 @@ local version = string.format('%.0f', next)
 local score = published > 0 and ARGV[8] or version
 local inbox = open_inbox(KEYS[10], KEYS[11], 13)
 local posts = open_list(4)
+posts.is_of_posts = true
 plan_rows(posts, { { score, timeline_member } })
 if #needs > 1 then return needs end
 

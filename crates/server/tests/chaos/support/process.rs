@@ -22,6 +22,9 @@ use super::LIMIT;
 
 const FREE_PORTS: [&str; 3] = ["--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--admin-grpc-listen=127.0.0.1:0"];
 
+/// The environment variable that names the file of a graph to test with.
+pub(crate) const GRAPH_FILE: &str = "SOCIALGRAPH_TEST_GRAPH";
+
 /// A running server.
 pub(crate) struct Process {
     pub(crate) grpc: SocketAddr,
@@ -95,7 +98,8 @@ impl Process {
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_socialgraph"));
-    command.kill_on_drop(true);
+    // The service refuses what it does not know and what begins with its name.
+    command.kill_on_drop(true).env_remove(GRAPH_FILE);
     command
 }
 

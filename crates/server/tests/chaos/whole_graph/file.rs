@@ -13,10 +13,8 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 
-use crate::support::{graph, seed};
+use crate::support::{graph, process::GRAPH_FILE, seed};
 
-/// Names a file of rows of two ids, plain or gzip. Without it a graph is made up.
-const FILE: &str = "SOCIALGRAPH_TEST_GRAPH";
 const USERS: i64 = 3_000;
 const EDGES: usize = 40_000;
 /// Added to the ids of the file: they become greater than 0, and are unlike all other numbers that are stored.
@@ -40,10 +38,10 @@ pub(super) struct Graph {
 type Lists = HashMap<i64, Vec<i64>>;
 
 impl Graph {
-    /// The graph of the file that the environment names, or one that is made up and written into a directory.
+    /// The graph of the file that the environment names, which has rows of two ids and may be gzip, or one that is made up and written into a directory.
     pub(super) fn load(dir: &Path) -> Self {
         let seed = seed();
-        let path = env::var_os(FILE).map_or_else(|| generated(dir, seed), PathBuf::from);
+        let path = env::var_os(GRAPH_FILE).map_or_else(|| generated(dir, seed), PathBuf::from);
         let text = text(&path);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let rows: Vec<(i64, i64)> = lines.map(row).collect();

@@ -7,10 +7,10 @@ mod file;
 mod reads;
 mod served;
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
-use self::served::{Served, export, import};
-use crate::support::{process::Process, turn};
+use self::served::{Served, export, import, serve};
+use crate::support::turn;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_counts_mutuals_and_shared_followers_are_those_of_the_file() {
@@ -26,7 +26,7 @@ async fn lists_counts_mutuals_and_shared_followers_are_those_of_the_file() {
 async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() {
     let _turn = turn().await;
     let served = Served::start().await;
-    let other = Process::serve(&served.cluster.addresses(), &["--keyspace-name", "other"]).await;
+    let other = serve(&served.cluster, &["--keyspace-name", "other"]).await;
     let files = ["empty", "first", "second"].map(|name| served.dir.path().join(name));
     export(&other, &files[0]).await;
     let exported = export(&served.process, &files[1]).await;
@@ -34,7 +34,8 @@ async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() 
     let imported = import(&other, &files[1], &[]).await;
     let again = export(&other, &files[2]).await;
     assert_eq!([&exported["edges"], &imported["created"], &again["edges"]], [&*edges; 3]);
-    let [empty, first, second] = files.map(|file| fs::read(file).expect("read the export"));
+    let [empty, first, second] = files.map(|file| fs::read_to_string(file).expect("read the export"));
+    assert!(exported_edges(&first) == served.graph.edges, "the export has the edges of the file");
     assert!(empty.is_empty(), "the other keyspace was empty");
     assert!(first == second, "exports of {} and {} bytes", first.len(), second.len());
     println!(
@@ -46,6 +47,14 @@ async fn an_export_that_is_imported_elsewhere_is_exported_with_the_same_bytes() 
     );
     other.stop().await;
     served.stop().await;
+}
+
+fn exported_edges(export: &str) -> BTreeSet<(i64, i64)> {
+    let rows = export.lines().map(|line| {
+        let mut ids = line.split('\t').map(|id| id.parse().expect("an id"));
+        (ids.next().expect("a follower"), ids.next().expect("a followee"))
+    });
+    rows.collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -33,7 +33,7 @@ impl Served {
         let dir = tempfile::tempdir().expect("temporary directory");
         let graph = Graph::load(dir.path());
         let cluster = redis::cluster().await;
-        let process = Process::serve(&cluster.addresses(), &[]).await;
+        let process = serve(&cluster, &[]).await;
         let offset = ["--id-offset", &OFFSET.to_string()];
         let summary = import(&process, &graph.path, &offset).await;
         let count = |name: &str| summary[name].as_str().and_then(|text| text.parse::<usize>().ok()).expect("a count");
@@ -60,7 +60,7 @@ impl Served {
     pub(super) async fn restarted(mut self, look: impl AsyncFnOnce(&LocalCluster)) -> Self {
         self.process.kill().await;
         look(&self.cluster).await;
-        self.process = Process::serve(&self.cluster.addresses(), &[]).await;
+        self.process = serve(&self.cluster, &[]).await;
         self.caller = Caller::new(self.process.grpc, DEADLINE);
         self
     }
@@ -69,6 +69,11 @@ impl Served {
         self.process.stop().await;
         self.cluster.stop().await;
     }
+}
+
+/// A server that stops without delay.
+pub(super) async fn serve(cluster: &LocalCluster, more: &[&str]) -> Process {
+    Process::serve(&cluster.addresses(), &[&["--server-drain-delay", "0s"], more].concat()).await
 }
 
 /// Imports a file, and gives the summary.
