@@ -31,6 +31,7 @@ mod round_trips;
 mod slowlog;
 mod stage;
 mod star;
+mod states;
 mod times;
 mod watch;
 
@@ -76,6 +77,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("star") {
         star::print().await?;
+    }
+    if wanted("states") {
+        states::print().await?;
     }
     if wanted("common") {
         common::print().await?;

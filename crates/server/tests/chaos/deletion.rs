@@ -16,14 +16,14 @@ use crate::{
     traces,
 };
 
-const USER: i64 = 9_000_001;
+pub(crate) const USER: i64 = 9_000_001;
 /// Enough that the list is spread over partitions.
-const FOLLOWERS: i64 = 20_000;
-const FOLLOWED: i64 = 2_000;
+pub(crate) const FOLLOWERS: i64 = 20_000;
+pub(crate) const FOLLOWED: i64 = 2_000;
 const KILLS: usize = 3;
 /// Edges removed before a kill.
 const REMOVED: f64 = 2_000.0;
-const DEADLINE: Duration = Duration::from_secs(5);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
@@ -68,7 +68,8 @@ async fn killed_in_mid_deletion(process: Process) {
     process.wait().await;
 }
 
-async fn import(process: &Process) {
+/// The user with all followers and followees, and the first 300 of these, of whom each follows the next.
+pub(crate) async fn import(process: &Process) {
     let mut import = process::import(process.grpc, Path::new("-"));
     let mut input = import.stdin.take().expect("piped");
     let mut text = String::new();

@@ -19,6 +19,7 @@ mod random_faults;
 mod reshard;
 mod scripts;
 mod star;
+mod states;
 mod storm;
 mod support;
 mod takeover;
