@@ -27,6 +27,8 @@ const SLOW_CALLS: usize = 5;
 const TARGETS: u64 = 200;
 /// Whom the viewer follows, and followers of the popular user, half of whom are the same.
 const LONG: u64 = 5_000;
+/// Followers of a user between these and the star: about as many as are read rather than asked for by those 5,000.
+const MIDDLE_FOLLOWERS: u64 = 35_000;
 /// What a search may take the server.
 const GOAL_MS: f64 = 20.0;
 /// How often GetRelationships may go to Redis and wait.
@@ -37,12 +39,16 @@ const POPULAR: u32 = 41;
 const STAR: u32 = 42;
 const SECOND_STAR: u32 = 43;
 const FAN: u32 = 44;
+const MIDDLE: u32 = 45;
+
+const KNOWN_FOLLOWERS: &str = "socialgraph.v1.SocialGraph/KnownFollowers";
 
 #[derive(Clone, Copy)]
 enum Read {
     Relationships,
     Mutuals,
     KnownFollowers,
+    KnownFollowersOfMiddle,
     KnownFollowersOfStar,
     CommonFollowers,
     CommonFollowersOfStars,
@@ -51,10 +57,11 @@ enum Read {
 impl Read {
     /// Of those that need no star.
     const PLAIN: [Self; 4] = [Self::Relationships, Self::Mutuals, Self::KnownFollowers, Self::CommonFollowers];
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Relationships,
         Self::Mutuals,
         Self::KnownFollowers,
+        Self::KnownFollowersOfMiddle,
         Self::KnownFollowersOfStar,
         Self::CommonFollowers,
         Self::CommonFollowersOfStars,
@@ -65,6 +72,7 @@ impl Read {
             Self::Relationships => "GetRelationships of 200, viewer follows 5,000",
             Self::Mutuals => "ListMutuals, page of 50 of 2,500 among 5,000",
             Self::KnownFollowers => "KnownFollowers, 5,000 with 5,000",
+            Self::KnownFollowersOfMiddle => "KnownFollowers, 5,000 with 35,000",
             Self::KnownFollowersOfStar => "KnownFollowers, 5,000 with the star",
             Self::CommonFollowers => "CommonFollowers, 5,000 with 5,000",
             Self::CommonFollowersOfStars => "CommonFollowers of the star and one half as large",
@@ -75,7 +83,7 @@ impl Read {
         match self {
             Self::Relationships => "socialgraph.v1.SocialGraph/GetRelationships",
             Self::Mutuals => "socialgraph.v1.SocialGraph/ListMutuals",
-            Self::KnownFollowers | Self::KnownFollowersOfStar => "socialgraph.v1.SocialGraph/KnownFollowers",
+            Self::KnownFollowers | Self::KnownFollowersOfMiddle | Self::KnownFollowersOfStar => KNOWN_FOLLOWERS,
             Self::CommonFollowers | Self::CommonFollowersOfStars => "socialgraph.v1.SocialGraph/CommonFollowers",
         }
     }
@@ -83,7 +91,8 @@ impl Read {
     /// One call, and whether its answer is complete.
     async fn call(self, mut graph: SocialGraphClient<Channel>, size: u64) -> Result<bool> {
         let time_budget = Some(Duration { seconds: 10, nanos: 0 });
-        let [viewer, popular, star, second] = [VIEWER, POPULAR, STAR, SECOND_STAR].map(|group| ids::of_group(group, 0));
+        let [viewer, popular, middle, star, second] =
+            [VIEWER, POPULAR, MIDDLE, STAR, SECOND_STAR].map(|group| ids::of_group(group, 0));
         let known = |user_id| KnownFollowersRequest { viewer_id: viewer, user_id, time_budget, ..Default::default() };
         let both = |user_id, other_id| CommonFollowersRequest { user_id, other_id, time_budget, ..Default::default() };
         match self {
@@ -105,6 +114,11 @@ impl Read {
             Self::KnownFollowers => {
                 let answer = graph.known_followers(known(popular)).await?.into_inner();
                 calls::check(answer.total_count.cast_unsigned() == LONG / 2, "known_followers")?;
+                Ok(answer.complete)
+            }
+            Self::KnownFollowersOfMiddle => {
+                let answer = graph.known_followers(known(middle)).await?.into_inner();
+                calls::check(answer.total_count.cast_unsigned() == LONG, "known_followers")?;
                 Ok(answer.complete)
             }
             Self::KnownFollowersOfStar => {
@@ -147,6 +161,7 @@ pub(crate) async fn print() -> Result<()> {
     let stage = Stage::over(cluster, &addresses, Tasks::new(), &[]).await?;
     import(&stage, plain_edges()).await?;
     let fan = |n| ids::of_group(FAN, n);
+    import(&stage, (0..MIDDLE_FOLLOWERS).map(move |n| (fan(n), ids::of_group(MIDDLE, 0)))).await?;
     import(&stage, (0..size).map(move |n| (fan(n), ids::of_group(STAR, 0)))).await?;
     import(&stage, (0..size / 2).map(move |n| (fan(2 * n), ids::of_group(SECOND_STAR, 0)))).await?;
     latencies(&stage, size).await?;
@@ -175,7 +190,7 @@ async fn latencies(stage: &Stage, size: u64) -> Result<()> {
         let cpu = [own_cpu_seconds() - cpu.0, stage.nodes.cpu_seconds().await? - cpu.1].map(|s| s * 1e3 / CALLS as f64);
         let server = (after.1 - before.1) * 1e3 / (after.0 - before.0);
         let [p50, p99, max] = [50, 99, 100].map(|percent| times.percentile(percent) / 1e3);
-        let has_goal = matches!(read, Read::KnownFollowers | Read::KnownFollowersOfStar);
+        let has_goal = read.method() == KNOWN_FOLLOWERS;
         let goal = if has_goal { format!("   goal: at most {GOAL_MS} ms in the server") } else { String::new() };
         let part = if complete { "" } else { "   not complete" };
         println!(

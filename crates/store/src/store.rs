@@ -297,7 +297,9 @@ impl Inner {
             // The client's own time limit, because it takes back a command that still waits to be sent. A future that is
             // merely dropped leaves it queued, and a stalled client would send it long after its caller has given up.
             let options = Options { timeout: Some(limit), ..Options::default() };
-            let answer = lane.client().with_options(&options).custom(custom, args).await;
+            let sent_by = lane.client().with_options(&options);
+            // In a box of its own: it is several KiB, and would be copied with each of the futures around it.
+            let answer = Box::pin(sent_by.custom(custom, args)).await;
             if let Some(node) = node {
                 node.record(command, sent.elapsed());
             }
