@@ -2,28 +2,18 @@
 --
 -- Keys:       followers:<t>, followers:<t>:parts, gone:<t>, state:<t> and blocking:<t> of each followee t, each followee once; or the
 --             same of shards, and the facts of each in place of the last two.
-<<<<<<< HEAD
--- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of the keys: the number n of its
---             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
---             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments). Of edges that
---             are there, and of which the follower's state is what changed, 's' (show) or 'h' (hide), in place of '+' or '-', and the version
---             of that state.
--- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
---             one for each list that may need another shard: a '+' and the number of the list, from 0; and one for each addition that
---             is refused: a '!', the number of the change, and why (u: the followee is not active; b: the followee blocks the follower), with a blank in between; and one for each edge to show
---             whose followee's state ever changed lately: a '=', the number of the change, whether the followee is active (a, or i), and the
---             version of the followee's state, with blanks in between. Of shards: for each by
---             how many entries all changes made it longer, and a number that gets higher with each change.
-=======
 -- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of
 --             the keys: the number n of its changes, and n times '+' or '-', the follower, the version, and the score: of the
---             new edge, or of the removed one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).
+--             new edge, or of the removed one (0: whatever is not newer than the version, if it is in the head or one of the 128
+--             newest segments). Of edges that are there, and of which the follower's state is what changed, 's' (show) or 'h'
+--             (hide) in place of '+' or '-', and the version of that state.
 -- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
 --             one for each list that may need another shard: a '+' and the number of the list, from 0; and one for each addition that
 --             is refused: a '!', the number of the change, and why (u: the followee is not active; b: the followee blocks the
---             follower), with a blank in between. Of shards: for each by how many entries all changes made it longer, and a number
---             that gets higher with each change.
->>>>>>> 2a12471f8b84ede2c689d93139cec15e3f4c650d
+--             follower), with a blank in between; and one for each edge to show whose followee's state ever changed lately: a '=', the
+--             number of the change, whether the followee is active (a, or i), and the version of the followee's state, with blanks in
+--             between. Of shards: for each by how many entries all changes made it longer, and a number that gets higher with each
+--             change.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
 --             removal takes away exactly the edge that it names. What belongs into a shard is to be applied there as well; the
