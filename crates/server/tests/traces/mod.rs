@@ -67,6 +67,7 @@ impl Mention {
             "state" => self.key.ends_with(&format!(":state:{user}")),
             "log" => true,
             "gone" | "shard" => within(3_600),
+            "aside" => self.key.ends_with(":marks") && within(3_600),
             "request" => within(24 * 3_600),
             _ => false,
         }

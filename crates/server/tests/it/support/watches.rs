@@ -136,7 +136,7 @@ impl Watching {
     pub(crate) fn graph(&self) -> BTreeSet<Row> {
         let mut graph: BTreeMap<i64, BTreeMap<i64, i64>> =
             self.snapshot.iter().map(|(&user, (_, followees))| (user, followees.clone())).collect();
-        let mut versions: BTreeMap<i64, i64> = BTreeMap::new();
+        let (mut versions, mut aside): (BTreeMap<i64, i64>, BTreeSet<Row>) = Default::default();
         for (event, version) in &self.events {
             let last = versions.insert(event.user(), *version).unwrap_or_default();
             assert!(*version > last, "{event:?} at {version} after {last}");
@@ -145,11 +145,21 @@ impl Watching {
             }
             let followees = graph.entry(event.user()).or_default();
             match event {
-                Event::Followed((_, followee, at), _) | Event::Restored((_, followee, at)) => {
+                // What is aside may end as well.
+                Event::Unfollowed(row) if aside.remove(row) => {}
+                Event::Followed((_, followee, at), _) => {
                     assert_eq!(followees.insert(*followee, *at), None, "{event:?} twice");
                 }
-                Event::Unfollowed((_, followee, at)) | Event::PutAside((_, followee, at)) => {
+                Event::Restored(row) => {
+                    assert!(aside.remove(row), "{event:?} of nothing");
+                    assert_eq!(followees.insert(row.1, row.2), None, "{event:?} twice");
+                }
+                Event::Unfollowed((_, followee, at)) => {
                     assert_eq!(followees.remove(followee), Some(*at), "{event:?} of nothing");
+                }
+                Event::PutAside(row) => {
+                    assert_eq!(followees.remove(&row.1), Some(row.2), "{event:?} of nothing");
+                    aside.insert(*row);
                 }
                 Event::StateSet(..)
                 | Event::Deleted(_)
