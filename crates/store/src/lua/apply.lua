@@ -46,10 +46,19 @@ local function is_blocked(key, follower)
   return any_blocks and redis.call('ZSCORE', key, follower)
 end
 
+-- Whether the list may have exactly this edge already: an addition that comes again, of a followee who is not active any more, is none.
+local function has_edge(list, follower, score)
+  local name = part_at(list, score, follower)
+  if shard_of(name) then return true end
+  local key = key_of_part(list, name)
+  local since = key and redis.call('ZSCORE', key, follower)
+  return not key or since and tonumber(since) == tonumber(score)
+end
+
 local changes_before = 0
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
-local function sum_up(gone, blocking, state, state_version, first, changes)
+local function sum_up(list, gone, blocking, state, state_version, first, changes)
   local added, removed, tombstones, places = {}, {}, {}, {}
   for at = first, first + 4 * (changes - 1), 4 do
     local place = changes_before + (at - first) / 4
@@ -65,7 +74,7 @@ local function sum_up(gone, blocking, state, state_version, first, changes)
     if kind == 's' and state_version then
       told[#told + 1] = '=' .. place .. ' ' .. (state and 'i' or 'a') .. ' ' .. state_version
     end
-    if kind == '+' and state or adds and state == 'deleted' then
+    if adds and state == 'deleted' or kind == '+' and state and not has_edge(list, follower, score) then
       told[#told + 1] = '!' .. place .. ' u'
     elseif adds and is_blocked(blocking, follower) then
       told[#told + 1] = '!' .. place .. ' b'
@@ -151,7 +160,7 @@ for key = 1, #KEYS, STEP do
   list.is_shard = is_shard
   local state, state_version = state_of(KEYS[key + 3])
   local added, removed, tombstones, places =
-    sum_up(KEYS[key + 2], KEYS[key + 4], state, state_version, argument + 1, changes)
+    sum_up(list, KEYS[key + 2], KEYS[key + 4], state, state_version, argument + 1, changes)
   if state == 'deleted' then tombstones = {} end
   writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
   argument = argument + 1 + 4 * changes
