@@ -6,7 +6,7 @@ use keyspace::{Shard, by_partition};
 use model::{Deadline, Edge, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed, Shown},
+    ops::{Apply, ApplyToShard, Cause, FollowerChange, MOST_ROWS, Recount, Refused, Routed, Shown},
 };
 
 use crate::{
@@ -42,25 +42,34 @@ impl Followers {
         traffic: Traffic,
         deadline: Deadline,
     ) -> Result<Vec<Refused>, StoreError> {
-        let (refused, _none) = self.apply_to_lists(changes, traffic, deadline).await?;
-        if !refused.is_empty() {
-            Box::pin(self.withdraw(&refused, traffic, deadline)).await?;
-        }
+        let (refused, _none) = self.apply_and_withdraw(Cause::Edge, changes, traffic, deadline).await?;
         Ok(refused)
     }
 
-    /// Applies [`FollowerChange::Shown`] as [`Followers::apply`] does, and gives what the followees' partitions know of the followees.
-    pub(crate) async fn show(
+    /// Has the lists show followers who became active, or hide those who are not any more, as [`Followers::apply`] does. Gives what the
+    /// followees' partitions know of the followees to whom somebody is shown.
+    pub(crate) async fn apply_states(
         &self,
         changes: Vec<(Edge, FollowerChange)>,
         traffic: Traffic,
         deadline: Deadline,
     ) -> Result<Vec<Shown>, StoreError> {
-        let (refused, shown) = self.apply_to_lists(changes, traffic, deadline).await?;
-        if !refused.is_empty() {
-            self.withdraw(&refused, traffic, deadline).await?;
-        }
+        let (_withdrawn, shown) = self.apply_and_withdraw(Cause::State, changes, traffic, deadline).await?;
         Ok(shown)
+    }
+
+    async fn apply_and_withdraw(
+        &self,
+        cause: Cause,
+        changes: Vec<(Edge, FollowerChange)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<(Vec<Refused>, Vec<Shown>), StoreError> {
+        let (refused, shown) = self.apply_to_lists(cause, changes, traffic, deadline).await?;
+        if !refused.is_empty() {
+            Box::pin(self.withdraw(&refused, traffic, deadline)).await?;
+        }
+        Ok((refused, shown))
     }
 
     /// The first half of withdrawals.
@@ -78,7 +87,7 @@ impl Followers {
         let edges = refused.iter().map(|refused| (refused.edge, refused.followed_at));
         let withdrawals = self.withdraw_edges(edges, traffic, deadline).await?;
         metrics::counter!("socialgraph_follows_withdrawn_total").increment(withdrawals.changes().count() as u64);
-        match self.apply_to_lists(withdrawals.changes().collect(), traffic, deadline).await {
+        match self.apply_to_lists(Cause::Edge, withdrawals.changes().collect(), traffic, deadline).await {
             Ok(_none) => settle(&self.store, withdrawals.committed.into_iter()).await,
             Err(error) => tracing::debug!(%error, "second half of withdrawals left to the relay"),
         }
@@ -87,17 +96,18 @@ impl Followers {
 
     async fn apply_to_lists(
         &self,
+        cause: Cause,
         changes: Vec<(Edge, FollowerChange)>,
         traffic: Traffic,
         deadline: Deadline,
     ) -> Result<(Vec<Refused>, Vec<Shown>), StoreError> {
         let results = if changes.len() == 1 {
-            vec![self.store.run(&Apply::new(changes), traffic, deadline).await]
+            vec![self.store.run(&Apply::because_of(cause, changes), traffic, deadline).await]
         } else {
             let keys = self.store.keys();
             let home = |(edge, _): &(Edge, FollowerChange)| keys.partition(edge.followee());
             let batches = by_partition(keys.partitions(), changes, MOST_ROWS, home);
-            let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
+            let applies: Vec<_> = batches.into_iter().map(|batch| Apply::because_of(cause, batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
         let (mut routed, mut refused, mut shown, mut outcome) = (Vec::new(), Vec::new(), Vec::new(), Ok(()));
@@ -113,7 +123,7 @@ impl Followers {
             }
         }
         if !routed.is_empty() {
-            self.apply_to_shards(routed, traffic, deadline).await?;
+            self.apply_to_shards(cause, routed, traffic, deadline).await?;
         }
         outcome.map(|()| (refused, shown))
     }
@@ -121,6 +131,7 @@ impl Followers {
     /// The lengths of lists follow their shards before this is answered, and so before a change counts as applied.
     async fn apply_to_shards(
         &self,
+        cause: Cause,
         routed: Vec<Routed>,
         traffic: Traffic,
         deadline: Deadline,
@@ -136,7 +147,7 @@ impl Followers {
                 Arc::default()
             });
             for changes in changes.chunks(MOST_ROWS) {
-                applies.push(ApplyToShard { shard, changes: changes.to_vec(), segments: segments.clone() });
+                applies.push(ApplyToShard { shard, cause, changes: changes.to_vec(), segments: segments.clone() });
                 of_applies.push((user, shard));
             }
         }

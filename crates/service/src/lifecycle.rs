@@ -121,7 +121,7 @@ impl Graph {
         operation: ops::UserOperation,
         deadline: Deadline,
     ) -> Result<UserOperation, ServiceError> {
-        let ops::UserOperation { state, version, edges, posts, moved, done_at } = operation;
+        let ops::UserOperation { state, version, edges, posts, moved, done_at, place: _ } = operation;
         let is_deletion = state == UserState::Deleted;
         let [edges_done, posts_done] = match done_at {
             Some(_) => [edges, posts],

@@ -13,7 +13,7 @@ use keyspace::{List, by_partition};
 use model::{Edge, Entry, Micros, Order, UserId, UserState, Version, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{EndMove, FindPlace, FollowerChange, MOST_ROWS, Move, MoveEdges, ReadAside, SaveMove, Saved, UserOperation},
+    ops::{EndMove, FollowerChange, MOST_ROWS, Move, MoveEdges, ReadAside, SaveMove, Saved, UserOperation},
 };
 
 use crate::{
@@ -48,9 +48,9 @@ impl Mover {
     }
 
     /// Moves some more edges of a user.
-    pub(crate) async fn chunk(&self, user: UserId, operation: UserOperation) -> Result<Chunk, StoreError> {
-        let place = self.store.run(&FindPlace(user), Traffic::Bulk, limit()).await?;
-        let place = Place::parse(&place).ok_or_else(|| StoreError::Refused(format!("unknown place {place:?}")))?;
+    pub(crate) async fn chunk(&self, user: UserId, operation: &UserOperation) -> Result<Chunk, StoreError> {
+        let place = &operation.place;
+        let place = Place::parse(place).ok_or_else(|| StoreError::Refused(format!("unknown place {place:?}")))?;
         let (moved, next) = match place {
             Place::Following(after) => {
                 let Slice { entries, next } = self.slice(List::Following, user, after).await?;
@@ -85,7 +85,7 @@ impl Mover {
         }
     }
 
-    async fn end(&self, user: UserId, operation: UserOperation) -> Result<Chunk, StoreError> {
+    async fn end(&self, user: UserId, operation: &UserOperation) -> Result<Chunk, StoreError> {
         let end = EndMove { user, version: operation.version, inbox_cap: self.inbox_cap };
         if !self.store.run(&end, Traffic::Bulk, limit()).await? {
             return Ok(Chunk::Done);
@@ -105,23 +105,25 @@ impl Mover {
     async fn move_follows(
         &self,
         user: UserId,
-        operation: UserOperation,
+        operation: &UserOperation,
         entries: &[Entry],
         are_aside: bool,
     ) -> Result<(), StoreError> {
-        let version = operation.version;
+        let (version, is_shown) = (operation.version, operation.state == UserState::Active);
         let edges = entries.iter().filter_map(|entry| Some((Edge::new(user, entry.user).ok()?, entry.at)));
         let edges: Vec<(Edge, Micros)> = edges.collect();
-        if operation.state != UserState::Active {
-            let hide = |&(edge, followed_at): &_| (edge, FollowerChange::Hidden { followed_at, version });
-            return self
-                .followers
-                .apply(edges.iter().map(hide).collect(), Traffic::Bulk, limit())
-                .await
-                .map(|_none| ());
+        let change = |&(edge, followed_at): &_| {
+            let change = if is_shown {
+                FollowerChange::Present { followed_at, version }
+            } else {
+                FollowerChange::Absent { removed: Some(followed_at), version }
+            };
+            (edge, change)
+        };
+        let shown = self.followers.apply_states(edges.iter().map(change).collect(), Traffic::Bulk, limit()).await?;
+        if !is_shown {
+            return Ok(());
         }
-        let show = |&(edge, followed_at): &_| (edge, FollowerChange::Shown { followed_at, version });
-        let shown = self.followers.show(edges.iter().map(show).collect(), Traffic::Bulk, limit()).await?;
         let shown: HashMap<Edge, _> = shown.into_iter().map(|shown| (shown.edge, shown)).collect();
         let moves = edges.into_iter().filter_map(|(edge, followed_at)| {
             // Of most followees the state never changed.

@@ -151,7 +151,7 @@ impl Work {
             Some(operation) if operation.done_at.is_none() => match operation.state {
                 UserState::Deleted => self.deleter.chunk(user, &mut task.stage).await,
                 UserState::Active | UserState::Suspended | UserState::Deactivated => {
-                    self.mover.chunk(user, operation).await
+                    self.mover.chunk(user, &operation).await
                 }
             },
             Some(_) | None => Ok(Chunk::Last),

@@ -4,7 +4,7 @@ use std::{
     future::ready,
 };
 
-use futures::{StreamExt, stream};
+use futures::{StreamExt, join, stream};
 use keyspace::Partition;
 use model::{Deadline, Edge, FeedEntry, Micros, UserId, UserState, Version};
 use store::{
@@ -179,11 +179,14 @@ impl Relay {
                 followees: changes.iter().map(|(edge, _)| edge.followee()).collect(),
             })
             .collect();
-        let truths = follow_times(&self.store, &probes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
         let states: Vec<_> = by_follower.keys().copied().map(FindState).collect();
-        let states = self.store.run_all(&states, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
+        let deadline = Deadline::after(TIME_LIMIT);
+        let (truths, states) = join!(
+            follow_times(&self.store, &probes, Traffic::Bulk, deadline),
+            self.store.run_all(&states, Traffic::Bulk, deadline)
+        );
         let mut replayed = Vec::new();
-        for ((changes, truths), state) in by_follower.into_values().zip(truths).zip(states) {
+        for ((changes, truths), state) in by_follower.into_values().zip(truths?).zip(states) {
             let is_active = state? == UserState::Active;
             let truths = changes.into_iter().zip(truths);
             replayed.extend(truths.filter(|&((_, change), truth)| is_true(change, truth, is_active)));
@@ -194,8 +197,8 @@ impl Relay {
     async fn apply(&self, changes: Vec<(Edge, FollowerChange)>) -> Result<(), StoreError> {
         for (_, change) in &changes {
             let kind = match change {
-                FollowerChange::Present { .. } | FollowerChange::Shown { .. } => "follow",
-                FollowerChange::Absent { .. } | FollowerChange::Hidden { .. } => "unfollow",
+                FollowerChange::Present { .. } => "follow",
+                FollowerChange::Absent { .. } => "unfollow",
             };
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
         }
@@ -264,7 +267,5 @@ fn is_true(change: FollowerChange, truth: Option<Micros>, is_active: bool) -> bo
     match change {
         FollowerChange::Present { followed_at, .. } => is_active && truth == Some(followed_at),
         FollowerChange::Absent { removed, .. } => removed.is_none() || truth != removed,
-        // No log has these: an operation goes on with them.
-        FollowerChange::Shown { .. } | FollowerChange::Hidden { .. } => false,
     }
 }

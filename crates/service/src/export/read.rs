@@ -6,7 +6,7 @@ use keyspace::{List, Partition};
 use model::{Entry, Micros, UserId, Version};
 use store::{
     Store, Traffic,
-    ops::{FindLogPlace, FollowerChange, ListsRead, LogChange, LogPlace, ReadChanges, ShortLists},
+    ops::{ChangeKind, Clock, ListsRead, LogPart, ReadLog, ShortLists},
 };
 
 use super::Limit;
@@ -45,11 +45,14 @@ async fn read_long(
 ) -> Result<(Version, Vec<Entry>), ServiceError> {
     for _ in 0..ATTEMPTS {
         let deadline = limit.of_step();
-        let place = store.run(&FindLogPlace(partition), Traffic::Bulk, deadline).await;
-        let place = place.map_err(|error| limit.error(error))?;
+        let begin = store.run(&Clock(partition), Traffic::Bulk, deadline).await;
+        let begin = begin.map_err(|error| limit.error(error))?;
         let list = whole_list(store, List::Following, user, deadline).await;
         list.outcome.map_err(|error| limit.error(error))?;
-        let Some((version, changed)) = changes_of(store, user, place, limit).await? else { continue };
+        let Some((version, changed)) = changes_of(store, user, ReadLog { partition, after: begin }, limit).await?
+        else {
+            continue;
+        };
         let unchanged = list.entries.into_iter().filter(|entry| !changed.contains_key(&entry.user));
         let now = changed.iter().filter_map(|(&user, at)| at.map(|at| Entry { at, user }));
         let mut entries: Vec<_> = unchanged.chain(now).collect();
@@ -59,39 +62,37 @@ async fn read_long(
     Err(ServiceError::Unavailable("the log is trimmed faster than a list is read".to_owned()))
 }
 
-/// Since when, at the end of the log, a user follows those whom they began or ceased to follow after a place, and the log's last version.
-/// `None` if the log no longer tells it all.
+/// Since when, at the end of the log, a user follows those whom they began or ceased to follow after a position, and the log's last
+/// version. `None` if the log no longer tells it all.
 async fn changes_of(
     store: &Store,
     user: UserId,
-    place: LogPlace,
+    read: ReadLog,
     limit: Limit,
 ) -> Result<Option<(Version, BTreeMap<UserId, Option<Micros>>)>, ServiceError> {
-    let (mut version, mut changed) = (place.version, BTreeMap::new());
-    let mut next = Some(place);
-    while let Some(place) = next {
-        let part = store.run(&ReadChanges(place), Traffic::Bulk, limit.of_step()).await;
-        let part = part.map_err(|error| limit.error(error))?;
-        if part.is_trimmed {
-            return Ok(None);
-        }
-        for entry in part.changes {
+    let (mut version, mut changed) = (read.after, BTreeMap::new());
+    let mut next = Some(read);
+    while let Some(read) = next {
+        let part = store.run(&read, Traffic::Bulk, limit.of_step()).await;
+        let LogPart::Entries(entries) = part.map_err(|error| limit.error(error))? else { return Ok(None) };
+        next = read.next(&entries);
+        for entry in entries {
             version = entry.version;
-            for change in entry.changes {
-                let LogChange::Edge(edge, change) = change else { continue };
-                if edge.follower() != user {
-                    continue;
-                }
-                let since = match change {
-                    FollowerChange::Present { followed_at, .. } => Some(followed_at),
-                    FollowerChange::Absent { .. } | FollowerChange::Shown { .. } | FollowerChange::Hidden { .. } => {
-                        None
+            for change in entry.changes.into_iter().filter(|change| change.kind.user() == user) {
+                match change.kind {
+                    ChangeKind::Followed { edge, followed_at, .. } => {
+                        changed.insert(edge.followee(), Some(followed_at));
                     }
-                };
-                changed.insert(edge.followee(), since);
+                    ChangeKind::Unfollowed { edge, .. } => {
+                        changed.insert(edge.followee(), None);
+                    }
+                    ChangeKind::StateSet(..)
+                    | ChangeKind::Deleted(_)
+                    | ChangeKind::Marked { .. }
+                    | ChangeKind::Unmarked { .. } => {}
+                }
             }
         }
-        next = part.next;
     }
     Ok(Some((version, changed)))
 }

@@ -10,7 +10,7 @@ use keyspace::{Keyspace, Partition};
 use model::UserId;
 use store::{
     Store, StoreError, Traffic,
-    ops::{FindLogPlace, LogChange, LogPlace, ReadChanges, ScanKeys, ShortLists},
+    ops::{Clock, LogPart, ReadLog, ScanKeys, ShortLists},
 };
 
 use super::Limit;
@@ -86,9 +86,10 @@ async fn attempt(
     let first = after.map(|user| store.keys().partition(user));
     let wanted = store.keys().partitions().all().skip_while(|&partition| first.is_some_and(|first| partition < first));
     let mut found: Vec<_> = wanted.map(|partition| (partition, Vec::new())).collect();
-    let places: Vec<_> = found.iter().map(|(partition, _)| FindLogPlace(*partition)).collect();
-    let places = store.run_all(&places, Traffic::Bulk, limit.of_step()).await;
-    let places = places.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let clocks: Vec<_> = found.iter().map(|(partition, _)| Clock(*partition)).collect();
+    let begins = store.run_all(&clocks, Traffic::Bulk, limit.of_step()).await;
+    let reads = clocks.iter().zip(begins).map(|(clock, begin)| Ok(ReadLog { partition: clock.0, after: begin? }));
+    let reads = reads.collect::<Result<_, StoreError>>()?;
     let begin = found.first().map_or(0, |(partition, _)| partition.get());
     let mut add = |user: UserId| {
         let partition = store.keys().partition(user);
@@ -103,7 +104,7 @@ async fn attempt(
     while let Some(users) = scans.try_next().await? {
         users.into_iter().for_each(&mut add);
     }
-    let is_complete = read_logs(store, places, limit, &mut add).await?;
+    let is_complete = read_logs(store, reads, limit, &mut add).await?;
     found.reverse();
     Ok((is_complete && store.layout() == layout).then_some(found))
 }
@@ -129,24 +130,17 @@ fn scan(
 /// Finds whose follows changed since. Gives whether the logs still tell it all.
 async fn read_logs(
     store: &Store,
-    places: Vec<LogPlace>,
+    mut reads: Vec<ReadLog>,
     limit: Limit,
     add: &mut impl FnMut(UserId),
 ) -> Result<bool, StoreError> {
-    let mut reads: Vec<_> = places.into_iter().map(ReadChanges).collect();
     while !reads.is_empty() {
         let mut next = Vec::new();
-        for part in store.run_all(&reads, Traffic::Bulk, limit.of_step()).await {
-            let part = part?;
-            if part.is_trimmed {
-                return Ok(false);
-            }
-            for change in part.changes.iter().flat_map(|entry| &entry.changes) {
-                if let LogChange::Edge(edge, _) = change {
-                    add(edge.follower());
-                }
-            }
-            next.extend(part.next.map(ReadChanges));
+        let parts = store.run_all(&reads, Traffic::Bulk, limit.of_step()).await;
+        for (read, part) in reads.into_iter().zip(parts) {
+            let LogPart::Entries(entries) = part? else { return Ok(false) };
+            entries.iter().flat_map(|entry| &entry.changes).for_each(|change| add(change.kind.user()));
+            next.extend(read.next(&entries));
         }
         reads = next;
     }

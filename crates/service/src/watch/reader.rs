@@ -149,12 +149,10 @@ impl Reader {
             .collect();
         let logs = self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
         let mut with_more = Vec::new();
-        for (&at, log) in group.iter().zip(logs) {
+        for ((&at, read), log) in group.iter().zip(reads).zip(logs) {
             match log {
                 Ok(LogPart::Entries(entries)) => {
-                    if entries.len() == ReadLog::MOST_ENTRIES {
-                        with_more.push(at);
-                    }
+                    with_more.extend(read.next(&entries).map(|_more| at));
                     for entry in entries {
                         self.take(at, entry).await?;
                     }

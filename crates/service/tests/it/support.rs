@@ -13,8 +13,8 @@ use socialgraph_service::{Graph, GraphSettings, OpenError};
 use store::{
     Mode, Operation, Store, StoreConfig, Traffic,
     ops::{
-        Apply, ApplyToShard, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Place, Range,
-        Recount, Routed, RowOutcome, Stretch, Unfollow,
+        Apply, ApplyToShard, Cause, Committed, Count, Due, Follow, FollowRow, FollowerChange, FollowerRows, Place,
+        Range, Recount, Routed, RowOutcome, Stretch, Unfollow,
     },
 };
 use tasks::Tasks;
@@ -131,7 +131,8 @@ impl World {
     pub(crate) async fn apply_routed(&self, routed: &[Routed]) {
         for &Routed { shard, edge, change } in routed {
             let segments = [].into();
-            let growth = self.run(ApplyToShard { shard, changes: vec![(edge, change)], segments }).await;
+            let growth =
+                self.run(ApplyToShard { shard, cause: Cause::Edge, changes: vec![(edge, change)], segments }).await;
             self.run(Recount { user: edge.followee(), shard, growth }).await;
         }
     }

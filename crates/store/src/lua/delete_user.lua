@@ -5,12 +5,12 @@
 --             posts:<u>:parts and aside:<u> of the user u.
 -- Arguments:  the highest version seen of this partition (0 if none), and the user u.
 -- Returns:    what is known of the deletion: the state, the version, how many edges and how many posts there were, when all of it was removed
---             in microseconds (nil: there may be more), and nil.
+--             in microseconds (nil: there may be more), and twice nil.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. Again, it gives what was committed.
 -- Cost:       O(log list). All checks and reads come before the first write, which is the log entry.
 
-local known = redis.call('HMGET', KEYS[4], 'state', 'version', 'edges', 'posts', 'done', 'moved')
+local known = redis.call('HMGET', KEYS[4], 'state', 'version', 'edges', 'posts', 'done', 'moved', 'place')
 if known[1] == 'deleted' then return known end
 
 local time = redis.call('TIME')
@@ -24,4 +24,4 @@ redis.call('SET', KEYS[2], version)
 redis.call('ZADD', KEYS[3], version, ARGV[2])
 redis.call('DEL', KEYS[4])
 redis.call('HSET', KEYS[4], 'state', 'deleted', 'version', version, 'edges', edges, 'posts', posts)
-return { 'deleted', version, edges, posts, false, false }
+return { 'deleted', version, edges, posts, false, false, false }

@@ -5,14 +5,14 @@
 --             aside:<u> of the user u.
 -- Arguments:  the highest version seen of this partition (0 if none), the user u, and the state: active, suspended or deactivated.
 -- Returns:    what is known of the last operation about the user: the state (nil: active), the version, how many edges and how many posts there
---             were, when it ended in microseconds (nil: it goes on), and how many edges are moved. All nil if there was none. Of a deleted
---             user it is the deletion, and nothing was done.
+--             were, when it ended in microseconds (nil: it goes on), how many edges are moved, and where the moves are (nil: at the
+--             beginning). All nil if there was none. Of a deleted user it is the deletion, and nothing was done.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. A state that the user has already writes nothing.
 -- Cost:       O(log list). All checks and reads come before the first write, which is the log entry.
 
 local seen, user, wanted = tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local known = redis.call('HMGET', KEYS[4], 'state', 'version', 'edges', 'posts', 'done', 'moved')
+local known = redis.call('HMGET', KEYS[4], 'state', 'version', 'edges', 'posts', 'done', 'moved', 'place')
 if known[1] == 'deleted' or (known[1] or 'active') == wanted then return known end
 
 local time = redis.call('TIME')
@@ -26,4 +26,4 @@ redis.call('ZADD', KEYS[3], version, user)
 redis.call('DEL', KEYS[4])
 redis.call('HSET', KEYS[4], 'version', version, 'edges', edges, 'posts', 0, 'moved', 0)
 if wanted ~= 'active' then redis.call('HSET', KEYS[4], 'state', wanted) end
-return { wanted, version, tostring(edges), '0', false, '0' }
+return { wanted, version, tostring(edges), '0', false, '0', false }

@@ -19,6 +19,7 @@ const GONE_KEPT_SECONDS: i64 = 3600;
 /// Makes lists of followers follow committed changes. See `apply.lua`.
 #[derive(Clone, Debug)]
 pub struct Apply {
+    cause: Cause,
     /// Those of each followee next to each other.
     changes: Vec<(Edge, FollowerChange)>,
 }
@@ -40,31 +41,23 @@ pub enum FollowerChange {
         /// The version of the change.
         version: Version,
     },
-    /// It is there, and its follower is active again.
-    Shown {
-        /// Its score.
-        followed_at: Micros,
-        /// The version of the follower's state.
-        version: Version,
-    },
-    /// It is there, but its follower is not active any more.
-    Hidden {
-        /// Its score.
-        followed_at: Micros,
-        /// The version of the follower's state.
-        version: Version,
-    },
 }
 
 impl FollowerChange {
-    /// The version of the change, or of the follower's state.
+    /// The version of the change.
     pub fn version(self) -> Version {
-        let (Self::Present { version, .. }
-        | Self::Absent { version, .. }
-        | Self::Shown { version, .. }
-        | Self::Hidden { version, .. }) = self;
+        let (Self::Present { version, .. } | Self::Absent { version, .. }) = self;
         version
     }
+}
+
+/// What makes a followee's list change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A follow began or ended.
+    Edge,
+    /// The follower became active or inactive. The edge is there all the while; versions are those of the follower's state.
+    State,
 }
 
 /// What became of an [`Apply`].
@@ -134,9 +127,14 @@ pub struct Routed {
 
 impl Apply {
     /// Applies 1 to 64 changes, in any order; the followees of all are in one partition.
-    pub fn new(mut changes: Vec<(Edge, FollowerChange)>) -> Self {
+    pub fn new(changes: Vec<(Edge, FollowerChange)>) -> Self {
+        Self::because_of(Cause::Edge, changes)
+    }
+
+    /// The same, with what makes the lists change.
+    pub fn because_of(cause: Cause, mut changes: Vec<(Edge, FollowerChange)>) -> Self {
         changes.sort_by_key(|(edge, _)| edge.followee());
-        Self { changes }
+        Self { cause, changes }
     }
 
     /// Reads the number of a change, a letter and a version.
@@ -153,14 +151,22 @@ impl Apply {
 }
 
 /// What `apply.lua` takes for one list.
-fn push_changes<'a>(args: &mut Vec<Value>, changes: impl ExactSizeIterator<Item = &'a (Edge, FollowerChange)>) {
+fn push_changes<'a>(
+    args: &mut Vec<Value>,
+    cause: Cause,
+    changes: impl ExactSizeIterator<Item = &'a (Edge, FollowerChange)>,
+) {
     args.push(Value::Integer(changes.len() as i64));
     for (edge, change) in changes {
-        let (kind, at, change_version) = match *change {
-            FollowerChange::Present { followed_at, version } => ("+", followed_at.get(), version),
-            FollowerChange::Absent { removed, version } => ("-", removed.map_or(0, Micros::get), version),
-            FollowerChange::Shown { followed_at, version } => ("s", followed_at.get(), version),
-            FollowerChange::Hidden { followed_at, version } => ("h", followed_at.get(), version),
+        let (kind, at, change_version) = match (*change, cause) {
+            (FollowerChange::Present { followed_at, version }, Cause::Edge) => ("+", followed_at.get(), version),
+            (FollowerChange::Present { followed_at, version }, Cause::State) => ("s", followed_at.get(), version),
+            (FollowerChange::Absent { removed, version }, Cause::Edge) => {
+                ("-", removed.map_or(0, Micros::get), version)
+            }
+            (FollowerChange::Absent { removed, version }, Cause::State) => {
+                ("h", removed.map_or(0, Micros::get), version)
+            }
         };
         args.extend([
             Value::from_static_str(kind),
@@ -186,7 +192,7 @@ impl Operation for Apply {
             }
             names.extend(list_keys(keys, List::Followers, followee));
             names.extend([keys.gone(followee), keys.state(followee), keys.blocking(followee)]);
-            push_changes(&mut args, changes.iter());
+            push_changes(&mut args, self.cause, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
     }
@@ -211,16 +217,11 @@ impl Operation for Apply {
             let change = place.parse::<usize>().ok().and_then(|number| self.changes.get(number));
             let &(edge, change) = change.ok_or_else(wrong)?;
             match change {
-                FollowerChange::Present { followed_at, .. } | FollowerChange::Shown { followed_at, .. }
-                    if place != number =>
-                {
+                FollowerChange::Present { followed_at, .. } if place != number => {
                     let refusal = Refusal::parse(what).ok_or_else(wrong)?;
                     applied.refused.push(Refused { edge, followed_at, refusal });
                 }
-                FollowerChange::Present { .. }
-                | FollowerChange::Absent { .. }
-                | FollowerChange::Shown { .. }
-                | FollowerChange::Hidden { .. } => {
+                FollowerChange::Present { .. } | FollowerChange::Absent { .. } => {
                     applied.routed.push(Routed { shard: value::shard(what)?, edge, change })
                 }
             }
@@ -234,6 +235,8 @@ impl Operation for Apply {
 pub struct ApplyToShard {
     /// The shard.
     pub shard: Shard,
+    /// What makes it change.
+    pub cause: Cause,
     /// 1 to 64 changes of one followee.
     pub changes: Vec<(Edge, FollowerChange)>,
     /// The segments of the shard, oldest first, as far as they are known: the script need not ask for them then.
@@ -244,10 +247,8 @@ impl ApplyToShard {
     /// Where the changes are probably to be made.
     fn segments_of_changes(&self) -> BTreeSet<&str> {
         let places = self.changes.iter().filter_map(|(edge, change)| {
-            let (FollowerChange::Present { followed_at: at, .. }
-            | FollowerChange::Absent { removed: Some(at), .. }
-            | FollowerChange::Shown { followed_at: at, .. }
-            | FollowerChange::Hidden { followed_at: at, .. }) = *change
+            let (FollowerChange::Present { followed_at: at, .. } | FollowerChange::Absent { removed: Some(at), .. }) =
+                *change
             else {
                 return None;
             };
@@ -281,7 +282,7 @@ impl Operation for ApplyToShard {
             keys.shard_facts(user, shard),
         ];
         let mut args = vec![Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("shard")];
-        push_changes(&mut args, self.changes.iter());
+        push_changes(&mut args, self.cause, self.changes.iter());
         let call = Call::script(&script::APPLY, SlotGroup::new(names)?, args);
         Ok(call.with_segments(self.segments_of_changes()))
     }

@@ -31,8 +31,10 @@ pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, EndDeletion, ErasePosts, Unfinished};
 pub use dismissals::{Dismiss, Dismissed};
-pub use export::{ChangesPart, FindLogPlace, ListsRead, LogPlace, ReadChanges, ShortLists};
-pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth, Shown};
+pub use export::{ListsRead, ShortLists};
+pub use followers::{
+    Applied, Apply, ApplyToShard, Cause, FollowerChange, Refusal, Refused, Routed, ShardGrowth, Shown,
+};
 pub use imports::{BeginImport, Checkpoint, SaveImport};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
@@ -51,7 +53,7 @@ pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
-pub use states::{EndMove, FindOperation, FindPlace, FindState, SaveMove, Saved, SetState, UserOperation};
+pub use states::{EndMove, FindOperation, FindState, SaveMove, Saved, SetState, UserOperation};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
 pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};

@@ -22,7 +22,7 @@ pub struct SetState {
 }
 
 /// What is known of the last operation about a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserOperation {
     /// What it made of the user.
     pub state: UserState,
@@ -34,6 +34,8 @@ pub struct UserOperation {
     pub posts: u64,
     /// How many edges are moved.
     pub moved: u64,
+    /// Where the moves are; empty at the beginning, and of a deletion.
+    pub place: String,
     /// When it ended; `None`: there may be more to do.
     pub done_at: Option<Micros>,
 }
@@ -65,7 +67,7 @@ impl Operation for FindOperation {
     type Output = Option<UserOperation>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let facts = ["state", "version", "edges", "posts", "done", "moved"];
+        let facts = ["state", "version", "edges", "posts", "done", "moved", "place"];
         Ok(Call::command("HMGET", keys.state(self.0), facts))
     }
 
@@ -75,7 +77,7 @@ impl Operation for FindOperation {
 }
 
 pub(super) fn operation(answer: Value) -> Result<Option<UserOperation>, StoreError> {
-    let [state, version, edges, posts, done, moved]: [Value; 6] = value::array_of(answer)?;
+    let [state, version, edges, posts, done, moved, place]: [Value; 7] = value::array_of(answer)?;
     if version.is_null() {
         return Ok(None);
     }
@@ -86,6 +88,7 @@ pub(super) fn operation(answer: Value) -> Result<Option<UserOperation>, StoreErr
         edges: count(&edges)?,
         posts: count(&posts)?,
         moved: count(&moved)?,
+        place: if place.is_null() { String::new() } else { value::text(&place)?.to_owned() },
         done_at: if done.is_null() { None } else { value::optional_score(&done)? },
     }))
 }
@@ -110,22 +113,6 @@ impl Operation for FindState {
 
     fn answer(&self, answer: Value) -> Result<UserState, StoreError> {
         parse_state(&answer)
-    }
-}
-
-/// Where an operation is that moves a user's edges; empty at its beginning, and if there is none.
-#[derive(Clone, Copy, Debug)]
-pub struct FindPlace(pub UserId);
-
-impl Operation for FindPlace {
-    type Output = String;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("HGET", keys.state(self.0), ["place"]))
-    }
-
-    fn answer(&self, answer: Value) -> Result<String, StoreError> {
-        if answer.is_null() { Ok(String::new()) } else { value::text(&answer).map(str::to_owned) }
     }
 }
 

@@ -19,6 +19,12 @@ pub struct ReadLog {
 impl ReadLog {
     /// Most entries of one read. Each has at most [`MOST_ROWS`](super::MOST_ROWS) changes.
     pub const MOST_ENTRIES: usize = 16;
+
+    /// How to go on after what was read; `None` at the log's end.
+    pub fn next(self, entries: &[LogEntry]) -> Option<Self> {
+        let last = entries.last().filter(|_| entries.len() == Self::MOST_ENTRIES)?;
+        Some(Self { after: last.version, ..self })
+    }
 }
 
 /// What the log has after a position.
@@ -170,11 +176,7 @@ fn change(kind: &str, text: &str, version: Version) -> Option<Option<ChangeKind>
         }
         LogChange::Deleted(user) => Some(ChangeKind::Deleted(user)),
         LogChange::State(user, state) => Some(ChangeKind::StateSet(user, state)),
-        // No log has the first two.
-        LogChange::Edge(_, FollowerChange::Shown { .. } | FollowerChange::Hidden { .. })
-        | LogChange::Post(_)
-        | LogChange::Blocked { .. }
-        | LogChange::Other => None,
+        LogChange::Post(_) | LogChange::Blocked { .. } | LogChange::Other => None,
     })
 }
 

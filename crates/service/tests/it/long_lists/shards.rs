@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ::model::Version;
 use keyspace::{List, Shard};
 use store::ops::{
-    Adopt, Apply, ApplyToShard, Count, FollowerChange, HandOver, Outline, Outlined, Recount, Segment, Spread,
+    Adopt, Apply, ApplyToShard, Cause, Count, FollowerChange, HandOver, Outline, Outlined, Recount, Segment, Spread,
     SpreadStep, Spreading,
 };
 
@@ -171,7 +171,8 @@ fn lengths_follow_shards_in_any_order() {
             let routed = world.run(Apply::new(vec![unfollowed(follower)])).await.routed;
             let [routed] = routed[..] else { panic!("{routed:?}") };
             let changes = vec![(routed.edge, routed.change)];
-            let growth = world.run(ApplyToShard { shard: routed.shard, changes, segments: [].into() }).await;
+            let growth =
+                world.run(ApplyToShard { shard: routed.shard, cause: Cause::Edge, changes, segments: [].into() }).await;
             recounts.push(Recount { user: user(OWNER), shard: routed.shard, growth });
         }
         for recount in [recounts[2], recounts[0], recounts[1], recounts[2]] {
@@ -210,7 +211,7 @@ fn segments_of_shards_may_be_known_and_may_have_changed() {
         for (follower, segments) in [(9, now.clone()), (10, before.clone()), (90, before), (91, now)] {
             let changes = vec![unfollowed(follower)];
             world.run(Apply::new(changes.clone())).await;
-            let growth = world.run(ApplyToShard { shard, changes, segments }).await;
+            let growth = world.run(ApplyToShard { shard, cause: Cause::Edge, changes, segments }).await;
             world.run(Recount { user: user(OWNER), shard, growth }).await;
         }
         let wanted = (2..50).chain(new).chain(50..2 + FOLLOWERS);
