@@ -50,7 +50,7 @@ pub use posts::{
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
 pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
-pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
+pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span, SpanUsers};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 
 use crate::{StoreError, call::Call};
