@@ -2,8 +2,9 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "socialgraph/v1/batches.proto",
+    "socialgraph/v1/blocks.proto",
     "socialgraph/v1/bulk.proto",
     "socialgraph/v1/consistency.proto",
     "socialgraph/v1/errors.proto",

@@ -7,6 +7,7 @@
 //! some 3 GB. Parts can be chosen by name: `cargo bench … --bench figures -- import`.
 
 mod admin;
+mod blocks;
 mod bulk;
 mod calls;
 mod census;
@@ -30,6 +31,7 @@ mod round_trips;
 mod slowlog;
 mod stage;
 mod star;
+mod states;
 mod times;
 mod watch;
 
@@ -61,6 +63,9 @@ async fn run(names: &[String]) -> Result<()> {
     if wanted("calls") {
         latency::print().await?;
     }
+    if wanted("blocks") {
+        blocks::print().await?;
+    }
     if wanted("fan-out") {
         fan_out::print().await?;
     }
@@ -72,6 +77,9 @@ async fn run(names: &[String]) -> Result<()> {
     }
     if wanted("star") {
         star::print().await?;
+    }
+    if wanted("states") {
+        states::print().await?;
     }
     if wanted("common") {
         common::print().await?;

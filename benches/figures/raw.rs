@@ -16,7 +16,7 @@ use keyspace::{Key, Keyspace, Partition};
 use model::{Edge, FeedEntry, Micros, PostId, UserId, Version};
 use store::{
     Operation,
-    ops::{Apply, Follow, FollowerChange, RowOutcome, Unfollow},
+    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, RowOutcome, Unfollow},
 };
 
 use crate::{
@@ -73,7 +73,15 @@ impl Raw {
             }
             Kind::Follow => {
                 let (edge, partition) = self.edge(n)?;
-                let follow = Follow::one(edge, partition, String::new(), 10_000, Version(0));
+                let rows = vec![FollowRow { followee: edge.followee(), followed_at: None }];
+                let follow = Follow {
+                    partition,
+                    followers: vec![FollowerRows { follower: edge.follower(), rows }],
+                    source: String::new(),
+                    max_following: 10_000,
+                    per_hour: 0,
+                    seen: Version(0),
+                };
                 let committed = self.operation(&follow).await?;
                 let change = match committed.outcomes[..] {
                     [RowOutcome::Created { followed_at, version }] => FollowerChange::Present { followed_at, version },

@@ -4,7 +4,7 @@ use std::{
     io::sink,
     net::SocketAddr,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures::stream;
@@ -17,7 +17,10 @@ use server::{
 };
 use socialgraph::{
     admin::v1::admin_client::AdminClient,
-    v1::{ImportEdgesRequest, ImportEdgesResponse, social_graph_client::SocialGraphClient},
+    v1::{
+        GetOperationRequest, ImportEdgesRequest, ImportEdgesResponse, OperationState, get_operation_request::Target,
+        social_graph_client::SocialGraphClient,
+    },
 };
 use tasks::Tasks;
 use tokio_util::sync::CancellationToken;
@@ -72,6 +75,22 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// Waits until the operation about a user has ended.
+    pub(crate) async fn operation_ended(&self, user_id: i64, within: Duration) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let request = GetOperationRequest { target: Some(Target::UserId(user_id)) };
+            let operation = self.graph.clone().get_operation(request).await?.into_inner().operation.unwrap_or_default();
+            if operation.state() == OperationState::Done {
+                return Ok(());
+            }
+            if started.elapsed() > within {
+                return Err(format!("the operation did not end within {} s", within.as_secs()).into());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     /// A new cluster with a server over it.
     pub(crate) async fn start() -> Result<Self> {
         let cluster = start_cluster().await?;

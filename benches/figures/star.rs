@@ -8,9 +8,8 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use rand::{SeedableRng, rngs::StdRng, seq::index};
 use socialgraph::v1::{
-    BatchGetCountsRequest, DeleteUserRequest, Delivery, FollowRequest, GetOperationRequest, IsFollowingRequest,
-    ListFollowersRequest, OperationState, PublishPostRequest, UnfollowRequest, get_operation_request::Target,
-    social_graph_client::SocialGraphClient,
+    BatchGetCountsRequest, DeleteUserRequest, Delivery, FollowRequest, IsFollowingRequest, ListFollowersRequest,
+    PublishPostRequest, UnfollowRequest, social_graph_client::SocialGraphClient,
 };
 use tonic::transport::Channel;
 
@@ -284,17 +283,8 @@ impl Star {
     async fn removed(&self) -> Result<Duration> {
         let (started, user_id) = (Instant::now(), ids::of_group(STAR, 0));
         self.graph().delete_user(DeleteUserRequest { user_id }).await?;
-        loop {
-            let request = GetOperationRequest { target: Some(Target::UserId(user_id)) };
-            let operation = self.graph().get_operation(request).await?.into_inner().operation.unwrap_or_default();
-            if operation.state() == OperationState::Done {
-                return Ok(started.elapsed());
-            }
-            if started.elapsed() > REMOVED_WITHIN {
-                return Err(format!("not removed within {} s", REMOVED_WITHIN.as_secs()).into());
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        self.stage.operation_ended(user_id, REMOVED_WITHIN).await?;
+        Ok(started.elapsed())
     }
 
     async fn deliver(&self) -> Result<String> {

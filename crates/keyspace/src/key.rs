@@ -112,9 +112,7 @@ impl Keyspace {
 
     /// SET: the followees in segments of the list.
     pub fn following_ids(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("following", user);
-        key.0.push_str(":ids");
-        key.finish()
+        self.beside("following", user, ":ids")
     }
 
     /// ZSET: former followee -> version of the unfollow. Kept for 7 days.
@@ -125,6 +123,26 @@ impl Keyspace {
     /// ZSET: whom the user does not want to be recommended -> time of the dismissal in microseconds. At most 1,000.
     pub fn dismissed(&self, user: UserId) -> Key {
         self.of_user("dismissed", user)
+    }
+
+    /// ZSET: whom the user blocks -> time of the block in microseconds. At most 5,000.
+    pub fn blocking(&self, user: UserId) -> Key {
+        self.of_user("blocking", user)
+    }
+
+    /// ZSET: whom the user mutes -> time of the mute in microseconds. At most 5,000.
+    pub fn muting(&self, user: UserId) -> Key {
+        self.of_user("muting", user)
+    }
+
+    /// ZSET: whom the user mutes for a while -> until when in microseconds.
+    pub fn mute_ends(&self, user: UserId) -> Key {
+        self.of_user("mute_ends", user)
+    }
+
+    /// STRING: until when, in microseconds, the follows of the last hour weigh on a user. It expires then.
+    pub fn rate(&self, user: UserId) -> Key {
+        self.of_user("rate", user)
     }
 
     /// ZSET: follower -> time of following in microseconds.
@@ -139,7 +157,7 @@ impl Keyspace {
 
     /// The parts of a timeline: see [`Keyspace::list_parts`].
     pub fn posts_parts(&self, author: UserId) -> Key {
-        self.parts("posts", author)
+        self.beside("posts", author, ":parts")
     }
 
     /// ZSET: post id of 8 bytes, the highest first -> time of publication in microseconds.
@@ -190,17 +208,15 @@ impl Keyspace {
     /// ZSET: bound of a segment of one of a user's lists -> the bound's score, and '' -> entries of all segments, negated.
     pub fn list_parts(&self, list: List, user: UserId) -> Key {
         match list {
-            List::Following => self.parts("following", user),
-            List::Followers => self.parts("followers", user),
+            List::Following => self.beside("following", user, ":parts"),
+            List::Followers => self.beside("followers", user, ":parts"),
         }
     }
 
     /// HASH: shard of a list of followers -> how many segments were moved into it, by how many entries changes made it longer
     /// since, and the revision that tells so; and who moves segments.
     pub fn shards(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("followers", user);
-        key.0.push_str(":shards");
-        key.finish()
+        self.beside("followers", user, ":shards")
     }
 
     /// ZSET, the head of a shard of a list of followers. Always empty: what there is lies in segments.
@@ -223,16 +239,24 @@ impl Keyspace {
         self.of_shard(user, shard, "facts")
     }
 
-    /// HASH: what is to be known of a user who is not active. Most users have none.
+    /// ZSET: followee who is not active -> since when they were followed, in microseconds. Such a follow is in no list.
+    pub fn aside(&self, user: UserId) -> Key {
+        self.of_user("aside", user)
+    }
+
+    /// ZSET: followee -> the version of their state for which a follow was put aside or brought back last. Kept for 1 hour.
+    pub fn aside_marks(&self, user: UserId) -> Key {
+        self.beside("aside", user, ":marks")
+    }
+
+    /// HASH: the last operation about a user: whether they are active, and how far their edges are moved or removed. Most users have none.
     pub fn state(&self, user: UserId) -> Key {
         self.of_user("state", user)
     }
 
     /// STRING: which instance is at work on an operation about a user. It expires by itself.
     pub fn state_worker(&self, user: UserId) -> Key {
-        let mut key = self.unfinished("state", user);
-        key.0.push_str(":worker");
-        key.finish()
+        self.beside("state", user, ":worker")
     }
 
     /// ZSET: user of the partition whom an unfinished operation is about -> its version.
@@ -313,9 +337,9 @@ impl Keyspace {
         self.unfinished(kind, user).finish()
     }
 
-    fn parts(&self, kind: &str, user: UserId) -> Key {
+    fn beside(&self, kind: &str, user: UserId, suffix: &str) -> Key {
         let mut key = self.unfinished(kind, user);
-        key.0.push_str(":parts");
+        key.0.push_str(suffix);
         key.finish()
     }
 

@@ -56,3 +56,7 @@ pub const MAX_IMPORT_ERRORS: usize = 100;
 pub const MAX_IMPORT_ID_CHARS: usize = 64;
 /// What `max_following` may be configured to. Above, probing a list would take a Redis primary too long.
 pub const MAX_FOLLOWING_RANGE: RangeInclusive<u32> = 1..=50_000;
+/// How many users anyone may block, and how many they may mute. The sets are read as a whole.
+pub const MAX_RELATIONS: u32 = 5_000;
+/// What `limits.follows-per-hour` may be configured to.
+pub const FOLLOWS_PER_HOUR_RANGE: RangeInclusive<u32> = 0..=1_000_000;

@@ -34,6 +34,10 @@ pub enum TokenKind {
     KnownFollowers = 21,
     /// A page of `CommonFollowers`.
     CommonFollowers = 22,
+    /// A page of `ListBlocked`.
+    ListBlocked = 23,
+    /// A page of `ListMuted`.
+    ListMuted = 24,
     /// A place in the changes of `WatchRelationships`.
     Watch = 30,
     /// A page of `VerifyUser` or `RepairUser`, amid whom the user follows.
@@ -230,7 +234,7 @@ mod tests {
         });
         let last = FeedEntry { at: Micros::new(5).unwrap(), post: PostId::new(6).unwrap(), author: UserId::MIN };
         let feed = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown: 2 });
-        assert_eq!(KEY.seal_export(UserId::MIN), "ASgAAAAAAAAAAVbu_FhfytbT");
+        assert_eq!(KEY.seal_export(UserId::MIN), "ASoAAAAAAAAAAb9mxpXMciJY");
         assert_eq!(KEY.open_export(&KEY.seal_export(UserId::MAX)), Ok(UserId::MAX));
         assert_eq!(feed, "AQUAAAAAAAAABQAAAAAAAAAGAAAAAAAAAAEAAAACdBbjGqNTpgs");
         assert_eq!(

@@ -122,6 +122,7 @@ fn store_config(config: &Config) -> StoreConfig {
 fn settings(config: &Config) -> GraphSettings {
     GraphSettings {
         max_following: config.limits.max_following,
+        follows_per_hour: config.limits.follows_per_hour,
         relay_interval: config.relay.interval,
         relay_min_age: config.relay.min_age,
         lease: config.relay.lease,

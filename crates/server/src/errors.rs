@@ -15,6 +15,10 @@ pub(crate) const REASON_PREFIX: &str = "ERROR_REASON_";
 /// The trailer by which gRPC clients with a retry policy learn when to try again, in milliseconds.
 pub const PUSHBACK: &str = "grpc-retry-pushback-ms";
 
+/// The longest delay that [`PUSHBACK`] has clients wait by themselves. Told a longer one, they would wait until the call's deadline and show
+/// that instead of the answer; so they are told not to retry.
+const MAX_PUSHBACK: Duration = Duration::from_secs(10);
+
 /// INVALID_ARGUMENT with reason INVALID_FIELD and one violation for each `(field, description)`, the first
 /// [`MAX_VIOLATIONS`] of them.
 pub fn invalid_fields(violations: Vec<(String, String)>) -> Status {
@@ -40,7 +44,7 @@ pub fn with_reason(
     let Some(delay) = retry_after else { return Status::with_error_details(code, message, details) };
     details.set_retry_info(Some(delay));
     let mut status = Status::with_error_details(code, message, details);
-    let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    let millis = if delay > MAX_PUSHBACK { -1 } else { i64::try_from(delay.as_millis()).unwrap_or(-1) };
     status.metadata_mut().insert(PUSHBACK, millis.into());
     status
 }
@@ -105,6 +109,10 @@ mod tests {
         let status = with_reason(Code::ResourceExhausted, ErrorReason::Overloaded, "busy", Some(delay));
         assert_eq!(status.get_details_retry_info().unwrap().retry_delay, Some(delay));
         assert_eq!(status.metadata().get(PUSHBACK).unwrap(), "200");
+        let delay = Duration::from_secs(360);
+        let status = with_reason(Code::ResourceExhausted, ErrorReason::RateLimited, "too many", Some(delay));
+        assert_eq!(status.get_details_retry_info().unwrap().retry_delay, Some(delay));
+        assert_eq!(status.metadata().get(PUSHBACK).unwrap(), "-1");
     }
 
     #[test]

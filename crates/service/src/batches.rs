@@ -7,8 +7,8 @@ use model::{Deadline, Edge, Micros, SelfReference, UserId, Version};
 use store::{
     StoreError, Traffic,
     ops::{
-        EndOutcome, Follow, FollowRow, FollowerChange, FollowerRows, MOST_ROWS, Probe, RowOutcome, Unfollow,
-        UnfollowMany, UnfollowedMany,
+        EndOutcome, FollowRow, FollowerChange, FollowerRows, MOST_ROWS, Probe, RowOutcome, Unfollow, UnfollowMany,
+        UnfollowedMany,
     },
 };
 
@@ -174,15 +174,9 @@ impl Work<'_, FollowedRow> {
         in_segments: &mut Vec<Edge>,
         deadline: Deadline,
     ) -> Result<(), ServiceError> {
-        let max = self.inner.settings.max_following;
         let rows = edges.iter().map(|edge| FollowRow { followee: edge.followee(), followed_at: None }).collect();
-        let follow = Follow {
-            partition: self.partition,
-            followers: vec![FollowerRows { follower: self.follower, rows }],
-            source: source.to_owned(),
-            max_following: max,
-            seen: self.seen(),
-        };
+        let rows = FollowerRows { follower: self.follower, rows };
+        let follow = self.inner.follow_commit(self.partition, rows, source.to_owned());
         let committed = self.inner.store.run(&follow, Traffic::Interactive, deadline).await?;
         self.inner.seen.raise(self.partition, committed.version);
         let mut is_any_new = false;
@@ -201,9 +195,11 @@ impl Work<'_, FollowedRow> {
                     in_segments.push(edge);
                     continue;
                 }
-                RowOutcome::OverLimit => Err(ServiceError::FollowLimit { max }),
-                RowOutcome::Unavailable => Err(ServiceError::UserUnavailable),
-                RowOutcome::Superseded => Err(ServiceError::Internal("a follow from now is superseded".to_owned())),
+                refused @ (RowOutcome::Superseded
+                | RowOutcome::OverLimit
+                | RowOutcome::Unavailable
+                | RowOutcome::Blocked
+                | RowOutcome::TooMany { .. }) => Err(self.inner.refusal(refused)),
             };
             self.outcomes.insert(edge.followee(), row);
         }

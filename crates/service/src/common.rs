@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::join;
 use keyspace::List;
 use model::{Deadline, Micros, TokenKind, UserId};
 
@@ -19,6 +20,8 @@ pub struct CommonQuery {
     pub other: UserId,
     /// The order of the answer.
     pub order: CommonOrder,
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown.
+    pub viewer: Option<UserId>,
     /// Entries a page, 1 to 500.
     pub page_size: usize,
     /// From the page before; empty for the first.
@@ -43,6 +46,8 @@ pub struct FollowersQuery {
     pub by: UserId,
     /// Whose followers: the user, or the other one.
     pub of: UserId,
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown.
+    pub viewer: Option<UserId>,
     /// Entries a page, 1 to 500.
     pub page_size: usize,
     /// From the page before; empty for the first.
@@ -69,6 +74,8 @@ pub struct CommonPage {
     pub users: Vec<Common>,
     /// How many were found over all pages.
     pub total: u64,
+    /// How many entries of the page are not shown to the viewer.
+    pub filtered: u64,
     /// Whether the search came to its end within the time budget.
     pub complete: bool,
     /// For the next page; empty on the last.
@@ -78,20 +85,26 @@ pub struct CommonPage {
 impl Graph {
     /// Whom both users follow.
     pub async fn common_follows(&self, query: CommonQuery, deadline: Deadline) -> Result<CommonPage, ServiceError> {
-        let CommonQuery { user, other, order, page_size, page_token, time_budget } = query;
+        let CommonQuery { user, other, order, viewer, page_size, page_token, time_budget } = query;
         let order = match order {
             CommonOrder::User => 0,
             CommonOrder::Other => 1,
         };
         let sides = [user, other].map(|user| Side { list: List::Following, user });
         let kind = TokenKind::CommonFollows;
-        let search = Search { kind, sides, order, page_size, page_token, time_budget };
-        self.search(search, deadline).await.map(page)
+        let search = Search { kind, sides, order, viewer, page_size, page_token, time_budget };
+        self.common_page(search, deadline).await
     }
 
     /// Whom the one user follows of those who follow the other.
     pub async fn known_followers(&self, query: FollowersQuery, deadline: Deadline) -> Result<CommonPage, ServiceError> {
-        self.followers_on(List::Following, TokenKind::KnownFollowers, query, deadline).await
+        let (viewer, of) = (query.by, [query.of]);
+        let (page, hidden) = join!(
+            self.followers_on(List::Following, TokenKind::KnownFollowers, query, deadline),
+            self.hidden_from(viewer, &of, deadline)
+        );
+        // Those whom the viewer follows are not hidden from them.
+        if hidden?.is_empty() { page } else { Err(ServiceError::Blocked) }
     }
 
     /// Who follows both users.
@@ -110,18 +123,22 @@ impl Graph {
         query: FollowersQuery,
         deadline: Deadline,
     ) -> Result<CommonPage, ServiceError> {
-        let FollowersQuery { by, of, page_size, page_token, time_budget } = query;
+        let FollowersQuery { by, of, viewer, page_size, page_token, time_budget } = query;
         let sides = [Side { list, user: by }, Side { list: List::Followers, user: of }];
-        let search = Search { kind, sides, order: 0, page_size, page_token, time_budget };
-        self.search(search, deadline).await.map(page)
+        let search = Search { kind, sides, order: 0, viewer, page_size, page_token, time_budget };
+        self.common_page(search, deadline).await
     }
-}
 
-fn page(Found { users, total, complete, next_page_token }: Found) -> CommonPage {
-    let common = |(user, [followed_at, other_followed_at]): (UserId, [Micros; 2])| Common {
-        user,
-        followed_at,
-        other_followed_at,
-    };
-    CommonPage { users: users.into_iter().map(common).collect(), total, complete, next_page_token }
+    async fn common_page(&self, search: Search, deadline: Deadline) -> Result<CommonPage, ServiceError> {
+        let (viewer, about) = (search.viewer, search.sides.map(|side| side.user));
+        let Found { users, total, complete, next_page_token } = self.search(search, deadline).await?;
+        let common = |(user, [followed_at, other_followed_at]): (UserId, [Micros; 2])| Common {
+            user,
+            followed_at,
+            other_followed_at,
+        };
+        let mut users = users.into_iter().map(common).collect();
+        let filtered = self.hide(viewer, &about, &mut users, |common| common.user, deadline).await?;
+        Ok(CommonPage { users, total, filtered, complete, next_page_token })
+    }
 }

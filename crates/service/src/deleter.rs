@@ -3,103 +3,45 @@
 //! Nothing is added to a deleted user, so that what is left only gets less, and any instance can go on from what it finds: the commit of
 //! the deletion names the work, and nothing else is kept of how far it is.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use futures::{StreamExt, stream::FuturesUnordered};
 use keyspace::{List, Shard};
-use model::{Deadline, Edge, Entry, Micros, Order, UserId, Version, Window};
+use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
 use store::{
     Store, StoreError, Traffic,
     ops::{
-        ClaimOperation, CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, Timeline,
+        CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, ReadAside, Timeline,
         WithdrawnRow,
     },
 };
-use tasks::Tasks;
-use tokio::time::sleep;
 
 use crate::{
     followers::Followers,
     lists::{MOST_ENTRIES, Slice, Walk},
-    running::Running,
+    operations::{Chunk, limit},
     settle::settle,
     versions::SeenVersions,
-    waiting::Waiting,
     withdraw::withdraw,
 };
 
-/// Users who are removed side by side.
-const SIDE_BY_SIDE: usize = 2;
-/// Chunks of one user before it is another's turn.
-const TURN: usize = 16;
-/// For how long others leave a user alone, in milliseconds: longer than a chunk.
-const LEASE_MILLIS: u64 = 20_000;
-/// How long one step of a chunk may take: longer than a failover.
-const TIME_LIMIT: Duration = Duration::from_secs(15);
-/// The work rests after each chunk for as long as the chunk took, and no longer than this.
-const MOST_REST: Duration = Duration::from_millis(250);
-/// How long to wait after an error.
-const PAUSE: Duration = Duration::from_secs(1);
 /// What is counted as removed.
 const EDGE: &str = "edge";
 const POST: &str = "post";
 const KINDS: [&str; 2] = [EDGE, POST];
 
-/// Has deleted users removed. Clones share the same work.
-#[derive(Clone)]
+/// Removes deleted users.
 pub(crate) struct Deleter {
-    waiting: Arc<Waiting>,
-}
-
-impl Deleter {
-    pub(crate) fn start(
-        store: Store,
-        followers: Followers,
-        seen: Arc<SeenVersions>,
-        running: Running,
-        inbox_cap: u32,
-        tasks: &Tasks,
-    ) -> Self {
-        // Shown from the start.
-        KINDS.into_iter().for_each(|kind| count_removed(kind, 0));
-        let waiting = Arc::new(Waiting::default());
-        let worker = format!("{:016x}", rand::random::<u64>());
-        let work = Work { store, followers, seen, running, inbox_cap, worker };
-        let (token, users) = (tasks.token().clone(), waiting.clone());
-        tasks.spawn("deleter", async move {
-            token.run_until_cancelled(work.run(&users)).await;
-        });
-        Self { waiting }
-    }
-
-    /// A user is deleted, of whom there may be something left. It may be said again.
-    pub(crate) fn begin(&self, user: UserId) {
-        self.waiting.add(user);
-    }
-}
-
-struct Work {
     store: Store,
     followers: Followers,
     seen: Arc<SeenVersions>,
-    running: Running,
     inbox_cap: u32,
-    worker: String,
-}
-
-/// A user who is being removed.
-struct Removal {
-    user: UserId,
-    stage: Stage,
 }
 
 /// What is being removed. Posts go before followers, so that no delivery of one begins anew when its readers are gone.
-enum Stage {
+#[derive(Clone, Copy)]
+pub(crate) enum Stage {
     Following,
+    Aside,
     Posts,
     /// After whom the walk goes on, and whether it has met somebody: then there is another one.
     Followers {
@@ -109,79 +51,33 @@ enum Stage {
     Rest,
 }
 
-/// What became of a chunk.
-enum Chunk {
-    /// There is more to do.
-    Done,
-    /// All is done, or another instance has the work.
-    Last,
-}
-
-impl Removal {
-    fn new(user: UserId) -> Self {
-        Self { user, stage: Stage::Following }
-    }
-}
-
-impl Work {
-    async fn run(self, waiting: &Waiting) {
-        let (mut known, mut queue) = (BTreeSet::new(), VecDeque::new());
-        let mut turns = FuturesUnordered::new();
-        loop {
-            while turns.len() < SIDE_BY_SIDE
-                && let Some(removal) = queue.pop_front()
-            {
-                turns.push(Box::pin(self.turn(removal)));
-            }
-            metrics::gauge!("socialgraph_operations_running").set(known.len() as f64);
-            tokio::select! {
-                users = waiting.next() => {
-                    let new = users.into_iter().filter(|&user| known.insert(user));
-                    queue.extend(new.map(Removal::new));
-                }
-                Some((user, left)) = turns.next(), if !turns.is_empty() => match left {
-                    Some(removal) => queue.push_back(removal),
-                    None => {
-                        known.remove(&user);
-                    }
-                },
-            }
-        }
+impl Deleter {
+    pub(crate) fn new(store: Store, followers: Followers, seen: Arc<SeenVersions>, inbox_cap: u32) -> Self {
+        // Shown from the start.
+        KINDS.into_iter().for_each(|kind| count_removed(kind, 0));
+        Self { store, followers, seen, inbox_cap }
     }
 
-    /// Some chunks, one after the other. Gives what is left to do.
-    async fn turn(&self, mut removal: Removal) -> (UserId, Option<Removal>) {
-        let user = removal.user;
-        for _ in 0..TURN {
-            let begun = Instant::now();
-            match Box::pin(self.chunk(&mut removal)).await {
-                Ok(Chunk::Done) => sleep(begun.elapsed().min(MOST_REST)).await,
-                Ok(Chunk::Last) => return (user, None),
-                Err(error) => {
-                    tracing::debug!(%user, %error, "removal of a deleted user waits");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
-        (user, Some(removal))
-    }
-
-    async fn chunk(&self, removal: &mut Removal) -> Result<Chunk, StoreError> {
-        let user = removal.user;
-        let claim = ClaimOperation { user, worker: self.worker.clone(), millis: LEASE_MILLIS };
-        if !self.store.run(&claim, Traffic::Bulk, limit()).await? {
-            return Ok(Chunk::Last);
-        }
-        let _at_work = self.running.begin();
-        removal.stage = match removal.stage {
-            Stage::Following => match self.slice(List::Following, user, None).await? {
-                Slice { entries, .. } if entries.is_empty() => Stage::Posts,
-                Slice { entries, .. } => {
-                    let edges = entries.iter().filter_map(|entry| scored_edge(user, entry.user, entry.at));
-                    self.end_follows(edges.collect()).await?;
+    /// Removes some more of a deleted user.
+    pub(crate) async fn chunk(&self, user: UserId, stage: &mut Stage) -> Result<Chunk, StoreError> {
+        *stage = match *stage {
+            Stage::Following => match self.slice(List::Following, user, None).await?.entries {
+                entries if entries.is_empty() => Stage::Aside,
+                entries => {
+                    self.end_follows(user, &entries).await?;
                     Stage::Following
                 }
             },
+            Stage::Aside => {
+                let aside = ReadAside { user, after: None, limit: MOST_ENTRIES };
+                match self.store.run(&aside, Traffic::Bulk, limit()).await? {
+                    entries if entries.is_empty() => Stage::Posts,
+                    entries => {
+                        self.end_follows(user, &entries).await?;
+                        Stage::Aside
+                    }
+                }
+            }
             Stage::Posts if self.erase_posts(user).await? => Stage::Posts,
             Stage::Posts => Stage::Followers { after: None, has_met: false },
             Stage::Followers { after, has_met } => {
@@ -207,7 +103,8 @@ impl Work {
     }
 
     /// Whom the user follows.
-    async fn end_follows(&self, edges: Vec<(Edge, Micros)>) -> Result<(), StoreError> {
+    async fn end_follows(&self, user: UserId, entries: &[Entry]) -> Result<(), StoreError> {
+        let edges: Vec<_> = entries.iter().filter_map(|entry| scored_edge(user, entry.user, entry.at)).collect();
         let ended = edges.len();
         // One after the other: all are of one list.
         for edges in edges.chunks(MOST_ROWS) {
@@ -289,10 +186,6 @@ impl Work {
         }
         Ok(is_ended)
     }
-}
-
-fn limit() -> Deadline {
-    Deadline::after(TIME_LIMIT)
 }
 
 /// Nobody follows themselves, so that every entry of a list is an edge.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use keyspace::Partition;
 use model::{Deadline, Edge, Micros, UserId};
 use store::{
     StoreError, Traffic,
-    ops::{Follow, FollowerChange, Probe, Refused, RowOutcome, Unfollow},
+    ops::{Follow, FollowRow, FollowerChange, FollowerRows, Probe, Refused, RowOutcome, Unfollow},
 };
 
-use crate::{Graph, ServiceError, graph::Inner, times::follow_times};
+use crate::{Graph, GraphSettings, ServiceError, graph::Inner, times::follow_times};
 
 /// The longest that a caller waits for the second half of a write, which the relay finishes otherwise.
 const APPLY_WAIT: Duration = Duration::from_secs(1);
@@ -45,8 +46,8 @@ impl Graph {
     pub async fn follow(&self, edge: Edge, source: String, deadline: Deadline) -> Result<Followed, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(edge.follower());
-        let max = inner.settings.max_following;
-        let mut commit = Follow::one(edge, partition, source, max, inner.seen.get(partition));
+        let rows = vec![FollowRow { followee: edge.followee(), followed_at: None }];
+        let mut commit = inner.follow_commit(partition, FollowerRows { follower: edge.follower(), rows }, source);
         let (committed, created, followed_at) = loop {
             commit.seen = inner.seen.get(partition);
             let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
@@ -60,8 +61,7 @@ impl Graph {
                         break (committed, false, followed_at);
                     }
                 }
-                [RowOutcome::OverLimit] => return Err(ServiceError::FollowLimit { max }),
-                [RowOutcome::Unavailable] => return Err(ServiceError::UserUnavailable),
+                [refused] => return Err(inner.refusal(refused)),
                 ref other => return Err(ServiceError::Internal(format!("a follow became {other:?}"))),
             }
         };
@@ -129,7 +129,29 @@ impl Graph {
 }
 
 impl Inner {
-    async fn follow_time(
+    /// The first half of follows, from now.
+    pub(crate) fn follow_commit(&self, partition: Partition, rows: FollowerRows, source: String) -> Follow {
+        let GraphSettings { max_following, follows_per_hour, .. } = self.settings;
+        let seen = self.seen.get(partition);
+        Follow { partition, followers: vec![rows], source, max_following, per_hour: follows_per_hour, seen }
+    }
+
+    /// Why a follow from now was not committed.
+    pub(crate) fn refusal(&self, outcome: RowOutcome) -> ServiceError {
+        match outcome {
+            RowOutcome::OverLimit => ServiceError::FollowLimit { max: self.settings.max_following },
+            RowOutcome::Unavailable => ServiceError::UserUnavailable,
+            RowOutcome::Blocked => ServiceError::Blocked,
+            RowOutcome::TooMany { retry_after } => {
+                ServiceError::RateLimited { max: self.settings.follows_per_hour, retry_after }
+            }
+            RowOutcome::Created { .. } | RowOutcome::Existing { .. } | RowOutcome::Superseded => {
+                ServiceError::Internal(format!("a follow became {outcome:?}"))
+            }
+        }
+    }
+
+    pub(crate) async fn follow_time(
         &self,
         follower: UserId,
         followee: UserId,
@@ -144,14 +166,18 @@ impl Inner {
         self.apply_all(vec![(edge, change)], deadline).await
     }
 
+    /// By when the second half of a write is left to the relay, of a call with that deadline.
+    pub(crate) fn apply_limit(&self, deadline: Deadline) -> Deadline {
+        Deadline::after(APPLY_WAIT.min(deadline.remaining() / 2))
+    }
+
     /// The second half of writes that somebody waits for.
     pub(crate) async fn apply_all(
         &self,
         changes: Vec<(Edge, FollowerChange)>,
         deadline: Deadline,
     ) -> Result<Vec<Refused>, StoreError> {
-        let wait = APPLY_WAIT.min(deadline.remaining() / 2);
-        let applied = self.followers.apply(changes, Traffic::Interactive, Deadline::after(wait)).await;
+        let applied = self.followers.apply(changes, Traffic::Interactive, self.apply_limit(deadline)).await;
         if let Err(error) = &applied {
             tracing::debug!(%error, "second half left to the relay");
         }

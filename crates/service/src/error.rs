@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use model::SelfReference;
 use store::{StoreError, ops::Refusal};
 use thiserror::Error;
@@ -14,6 +16,28 @@ pub enum ServiceError {
         /// The most that anyone may follow.
         max: u32,
     },
+    /// The user blocks, or mutes, as many users as they may.
+    #[error("a user may {verb} at most {max} users")]
+    RelationLimit {
+        /// What the user does to them.
+        verb: &'static str,
+        /// The most.
+        max: u32,
+    },
+    /// The follower made as many follows in the last hour as they may.
+    #[error("a user may follow at most {max} users an hour")]
+    RateLimited {
+        /// The most.
+        max: u32,
+        /// When there may be another one.
+        retry_after: Duration,
+    },
+    /// Of two users of the call one has blocked the other.
+    #[error("one of these users has blocked the other")]
+    Blocked,
+    /// A mute would end before it begins.
+    #[error("must be in the future")]
+    PastEnd,
     /// A user of the call is not active any more.
     #[error("a user of this call is not active")]
     UserUnavailable,
@@ -78,6 +102,7 @@ impl From<Refusal> for ServiceError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Unavailable => Self::UserUnavailable,
+            Refusal::Blocked => Self::Blocked,
         }
     }
 }

@@ -3,13 +3,19 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use keyspace::{Shard, by_partition};
-use model::{Deadline, Edge, UserId};
+use model::{Deadline, Edge, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed},
+    ops::{Apply, ApplyToShard, FollowerChange, MOST_ROWS, Recount, Refused, Routed, Shown},
 };
 
-use crate::{outlines::Outlines, settle::settle, spread::Spreader, versions::SeenVersions, withdraw::withdraw};
+use crate::{
+    outlines::Outlines,
+    settle::settle,
+    spread::Spreader,
+    versions::SeenVersions,
+    withdraw::{Withdrawals, withdraw},
+};
 
 /// Makes lists of followers follow committed changes. Clones share the same work.
 #[derive(Clone)]
@@ -36,17 +42,41 @@ impl Followers {
         traffic: Traffic,
         deadline: Deadline,
     ) -> Result<Vec<Refused>, StoreError> {
-        let refused = self.apply_to_lists(changes, traffic, deadline).await?;
+        let (refused, _none) = self.apply_to_lists(changes, traffic, deadline).await?;
         if !refused.is_empty() {
             Box::pin(self.withdraw(&refused, traffic, deadline)).await?;
         }
         Ok(refused)
     }
 
+    /// Applies [`FollowerChange::Shown`] as [`Followers::apply`] does, and gives what the followees' partitions know of the followees.
+    pub(crate) async fn show(
+        &self,
+        changes: Vec<(Edge, FollowerChange)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<Vec<Shown>, StoreError> {
+        let (refused, shown) = self.apply_to_lists(changes, traffic, deadline).await?;
+        if !refused.is_empty() {
+            self.withdraw(&refused, traffic, deadline).await?;
+        }
+        Ok(shown)
+    }
+
+    /// The first half of withdrawals.
+    pub(crate) async fn withdraw_edges(
+        &self,
+        edges: impl IntoIterator<Item = (Edge, Micros)>,
+        traffic: Traffic,
+        deadline: Deadline,
+    ) -> Result<Withdrawals, StoreError> {
+        withdraw(&self.store, &self.seen, edges, traffic, deadline).await
+    }
+
     /// Withdraws what was refused. Also takes it out of the lists, where it may be from before.
     async fn withdraw(&self, refused: &[Refused], traffic: Traffic, deadline: Deadline) -> Result<(), StoreError> {
         let edges = refused.iter().map(|refused| (refused.edge, refused.followed_at));
-        let withdrawals = withdraw(&self.store, &self.seen, edges, traffic, deadline).await?;
+        let withdrawals = self.withdraw_edges(edges, traffic, deadline).await?;
         metrics::counter!("socialgraph_follows_withdrawn_total").increment(withdrawals.changes().count() as u64);
         match self.apply_to_lists(withdrawals.changes().collect(), traffic, deadline).await {
             Ok(_none) => settle(&self.store, withdrawals.committed.into_iter()).await,
@@ -60,7 +90,7 @@ impl Followers {
         changes: Vec<(Edge, FollowerChange)>,
         traffic: Traffic,
         deadline: Deadline,
-    ) -> Result<Vec<Refused>, StoreError> {
+    ) -> Result<(Vec<Refused>, Vec<Shown>), StoreError> {
         let results = if changes.len() == 1 {
             vec![self.store.run(&Apply::new(changes), traffic, deadline).await]
         } else {
@@ -70,12 +100,13 @@ impl Followers {
             let applies: Vec<_> = batches.into_iter().map(|batch| Apply::new(batch.items)).collect();
             self.store.run_all(&applies, traffic, deadline).await
         };
-        let (mut routed, mut refused, mut outcome) = (Vec::new(), Vec::new(), Ok(()));
+        let (mut routed, mut refused, mut shown, mut outcome) = (Vec::new(), Vec::new(), Vec::new(), Ok(()));
         for result in results {
             match result {
                 Ok(applied) => {
                     routed.extend(applied.routed);
                     refused.extend(applied.refused);
+                    shown.extend(applied.shown);
                     applied.large.into_iter().for_each(|user| self.spreader.spread(user));
                 }
                 Err(error) => outcome = Err(error),
@@ -84,7 +115,7 @@ impl Followers {
         if !routed.is_empty() {
             self.apply_to_shards(routed, traffic, deadline).await?;
         }
-        outcome.map(|()| refused)
+        outcome.map(|()| (refused, shown))
     }
 
     /// The lengths of lists follow their shards before this is answered, and so before a change counts as applied.

@@ -8,9 +8,9 @@ use thiserror::Error;
 use tokio::{sync::Semaphore, time::sleep};
 
 use crate::{
-    ServiceError, convert, deleter::Deleter, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
-    limits::Limits, purge::Purger, relay::Relay, running::Running, settle::Settler, spread::Spreader, verify,
-    versions::SeenVersions, watch::Watches,
+    ServiceError, blocks::Blocker, convert, export::EXPORTS, fan_out::FanOut, feed::Builder, followers::Followers,
+    limits::Limits, operations::Operations, purge::Purger, relay::Relay, running::Running, settle::Settler,
+    spread::Spreader, verify, versions::SeenVersions, watch::Watches,
 };
 
 /// Most searches side by side, of common follows and the like, and for recommendations. More would share the time so thinly that each uses its time budget up.
@@ -36,13 +36,14 @@ pub(crate) struct Inner {
     pub(crate) tokens: TokenKey,
     pub(crate) seen: Arc<SeenVersions>,
     pub(crate) followers: Followers,
+    pub(crate) blocker: Blocker,
     pub(crate) settler: Settler,
     pub(crate) running: Running,
     pub(crate) relay: Relay,
     pub(crate) tasks: Tasks,
     pub(crate) fan_out: FanOut,
     pub(crate) purger: Purger,
-    pub(crate) deleter: Deleter,
+    pub(crate) operations: Operations,
     pub(crate) builder: Builder,
     /// The times of which ids of posts were made.
     pub(crate) proposed: SeenVersions,
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
 pub struct GraphSettings {
     /// The most that anyone may follow, 1 to 50,000.
     pub max_following: u32,
+    /// How many follows an hour anyone may make, 0 to 1,000,000; 0: as many as they like. Imports do not count.
+    pub follows_per_hour: u32,
     /// How often the relay looks for changes whose other half is not applied.
     pub relay_interval: Duration,
     /// How old such a change is before the relay takes it.
@@ -79,6 +82,7 @@ impl Default for GraphSettings {
     fn default() -> Self {
         Self {
             max_following: 10_000,
+            follows_per_hour: 0,
             relay_interval: Duration::from_secs(1),
             relay_min_age: Duration::from_secs(1),
             lease: Duration::from_secs(10),
@@ -167,8 +171,16 @@ impl Graph {
         let fan_out = FanOut::new(store.clone(), tasks.clone(), settings.inbox_cap);
         let seen = Arc::new(SeenVersions::new(partitions));
         let followers = Followers::new(store.clone(), Spreader::start(store.clone(), tasks), seen.clone());
-        let deleter =
-            Deleter::start(store.clone(), followers.clone(), seen.clone(), running.clone(), settings.inbox_cap, tasks);
+        let operations = Operations::start(
+            store.clone(),
+            followers.clone(),
+            seen.clone(),
+            running.clone(),
+            settings.inbox_cap,
+            tasks,
+        );
+        let purger = Purger::start(store.clone(), settings.inbox_cap, tasks);
+        let blocker = Blocker { store: store.clone(), followers: followers.clone(), purger: purger.clone() };
         let instance = format!("{:016x}", rand::random::<u64>());
         let relay = Relay {
             store: store.clone(),
@@ -176,13 +188,15 @@ impl Graph {
             running: running.clone(),
             followers: followers.clone(),
             fan_out: fan_out.clone(),
-            deleter: deleter.clone(),
+            operations: operations.clone(),
+            blocker: blocker.clone(),
         }
         .start(&instance, tasks);
         let inner = Inner {
             instance,
             relay,
-            purger: Purger::start(store.clone(), settings.inbox_cap, tasks),
+            purger,
+            blocker,
             builder: Builder::new(store.clone(), tasks.clone(), settings.inbox_cap),
             tasks: tasks.clone(),
             watches: Watches::start(store.clone(), seen.clone(), settings.max_watches, tasks),
@@ -195,7 +209,7 @@ impl Graph {
             store,
             settings,
             followers,
-            deleter,
+            operations,
             settler,
             running,
             fan_out,

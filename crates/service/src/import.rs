@@ -48,6 +48,8 @@ pub enum RowProblem {
     OverLimit,
     /// The follower or the followee is not active.
     Unavailable,
+    /// One of the two blocks the other.
+    Blocked,
 }
 
 /// What became of an import's rows. The counts add up to the number of rows.
@@ -67,6 +69,8 @@ pub struct ImportSummary {
     pub over_limit: u64,
     /// The follower or the followee is not active.
     pub unavailable: u64,
+    /// One of the two blocks the other.
+    pub blocked: u64,
     /// The first 100 rows that were not imported, by row.
     pub faults: Vec<RowFault>,
 }
@@ -237,6 +241,10 @@ impl Graph {
                     RowOutcome::Superseded => summary.superseded += 1,
                     RowOutcome::OverLimit => summary.refuse(number, RowProblem::OverLimit),
                     RowOutcome::Unavailable => summary.refuse(number, RowProblem::Unavailable),
+                    RowOutcome::Blocked => summary.refuse(number, RowProblem::Blocked),
+                    RowOutcome::TooMany { .. } => {
+                        return Err(ServiceError::Internal("an import was told to slow down".to_owned()));
+                    }
                 }
             }
             if changes.len() > before {
@@ -262,6 +270,7 @@ impl Graph {
             followers: followers.collect(),
             source: String::new(),
             max_following: self.inner.settings.max_following,
+            per_hour: 0,
             seen: self.inner.seen.get(partition),
         };
         (follow, batch.into_iter().map(|(number, _)| number).collect())
@@ -292,6 +301,7 @@ impl From<Refusal> for RowProblem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Unavailable => Self::Unavailable,
+            Refusal::Blocked => Self::Blocked,
         }
     }
 }
@@ -303,6 +313,7 @@ impl ImportSummary {
             RowProblem::Invalid(_) => self.invalid += 1,
             RowProblem::OverLimit => self.over_limit += 1,
             RowProblem::Unavailable => self.unavailable += 1,
+            RowProblem::Blocked => self.blocked += 1,
         }
         self.faults.push(RowFault { row, problem });
         if self.faults.len() == 2 * MAX_IMPORT_ERRORS {
@@ -324,6 +335,7 @@ impl ImportSummary {
         self.invalid += other.invalid;
         self.over_limit += other.over_limit;
         self.unavailable += other.unavailable;
+        self.blocked += other.blocked;
         self.faults.extend(other.faults);
         self.cut_faults();
     }
@@ -337,6 +349,7 @@ impl ImportSummary {
             ("invalid", self.invalid),
             ("over_limit", self.over_limit),
             ("unavailable", self.unavailable),
+            ("blocked", self.blocked),
         ];
         for (outcome, rows) in outcomes {
             metrics::counter!("socialgraph_import_rows_total", "outcome" => outcome).increment(rows);

@@ -6,9 +6,19 @@ use crate::{ImportSummary, RowFault, RowProblem};
 
 /// The counts with blanks in between; and a line for each fault: the row, a letter, and perhaps what is wrong.
 pub(crate) fn write_summary(summary: &ImportSummary) -> (String, String) {
-    let ImportSummary { created, existing, superseded, self_reference, invalid, over_limit, unavailable, faults } =
-        summary;
-    let counts = format!("{created} {existing} {superseded} {self_reference} {invalid} {over_limit} {unavailable}");
+    let ImportSummary {
+        created,
+        existing,
+        superseded,
+        self_reference,
+        invalid,
+        over_limit,
+        unavailable,
+        blocked,
+        faults,
+    } = summary;
+    let counts =
+        format!("{created} {existing} {superseded} {self_reference} {invalid} {over_limit} {unavailable} {blocked}");
     let mut lines = String::new();
     for RowFault { row, problem } in faults {
         let _infallible = match problem {
@@ -16,6 +26,7 @@ pub(crate) fn write_summary(summary: &ImportSummary) -> (String, String) {
             RowProblem::Invalid(text) => writeln!(lines, "{row} i {text}"),
             RowProblem::OverLimit => writeln!(lines, "{row} l"),
             RowProblem::Unavailable => writeln!(lines, "{row} u"),
+            RowProblem::Blocked => writeln!(lines, "{row} b"),
         };
     }
     (counts, lines)
@@ -33,6 +44,7 @@ pub(crate) fn read_summary(counts: &str, faults: &str) -> Option<ImportSummary> 
         invalid: count()?,
         over_limit: count()?,
         unavailable: count()?,
+        blocked: count()?,
         faults: Vec::new(),
     };
     for line in faults.lines() {
@@ -43,6 +55,7 @@ pub(crate) fn read_summary(counts: &str, faults: &str) -> Option<ImportSummary> 
             ("i", Some(text)) => RowProblem::Invalid(text.to_owned()),
             ("l", None) => RowProblem::OverLimit,
             ("u", None) => RowProblem::Unavailable,
+            ("b", None) => RowProblem::Blocked,
             _ => return None,
         };
         summary.faults.push(RowFault { row, problem });
@@ -65,16 +78,18 @@ mod tests {
             invalid: 5,
             over_limit: 6,
             unavailable: 7,
+            blocked: 8,
             faults: vec![
                 fault(2, RowProblem::SelfReference),
                 fault(3, RowProblem::Invalid("followee_id: must be greater than 0, not -1".to_owned())),
                 fault(5, RowProblem::OverLimit),
                 fault(8, RowProblem::Unavailable),
+                fault(9, RowProblem::Blocked),
             ],
         };
         let (counts, faults) = write_summary(&summary);
-        assert_eq!(counts, "1 2 3 4 5 6 7");
-        assert_eq!(faults, "2 s\n3 i followee_id: must be greater than 0, not -1\n5 l\n8 u\n");
+        assert_eq!(counts, "1 2 3 4 5 6 7 8");
+        assert_eq!(faults, "2 s\n3 i followee_id: must be greater than 0, not -1\n5 l\n8 u\n9 b\n");
         assert_eq!(read_summary(&counts, &faults), Some(summary));
         assert_eq!(read_summary("", ""), Some(ImportSummary::default()));
         for (counts, faults) in [("x", ""), ("1", "1 x"), ("1", "x s"), ("1", "1"), ("1", "1 i")] {

@@ -46,8 +46,8 @@ const MOST_PARTS: u32 = 32;
 enum Kind {
     /// A sorted set.
     Set,
-    /// A sorted set that only long lists have.
-    Segment,
+    /// A sorted set that most users do not have, such as those of long lists.
+    Rare,
     /// A set of members.
     Members,
     /// Facts that most users do not have.
@@ -86,6 +86,13 @@ impl Graph {
             (keys.inbox(user), Kind::Set, false),
             (keys.feed(user), Kind::Text, false),
             (keys.state(user), Kind::Facts, false),
+            (keys.aside(user), Kind::Rare, false),
+            (keys.aside_marks(user), Kind::Rare, false),
+            (keys.blocking(user), Kind::Rare, false),
+            (keys.muting(user), Kind::Rare, false),
+            (keys.mute_ends(user), Kind::Rare, false),
+            (keys.dismissed(user), Kind::Rare, false),
+            (keys.rate(user), Kind::Facts, false),
             (keys.log(partition), Kind::Stream, true),
             (keys.pending(partition), Kind::Set, true),
             (keys.clock(partition), Kind::Text, true),
@@ -93,7 +100,7 @@ impl Graph {
         ];
         let ids = (keys.following_ids(user), Kind::Members, false);
         let shards = (keys.shards(user), Kind::Facts, false);
-        let segments = segments.into_iter().map(|key| (key, Kind::Segment, false));
+        let segments = segments.into_iter().map(|key| (key, Kind::Rare, false));
         let named: Vec<_> = segments.chain([ids, shards]).chain(named).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
         let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
@@ -106,7 +113,7 @@ impl Graph {
             }
             found.entries = found.entries.filter(|_| found.encoding.is_some());
             // Most users have none of these, ever.
-            if found.encoding.is_some() || !matches!(kind, Kind::Segment | Kind::Members | Kind::Facts) {
+            if found.encoding.is_some() || !matches!(kind, Kind::Rare | Kind::Members | Kind::Facts) {
                 inspected.push(found);
             }
         }
@@ -125,7 +132,7 @@ impl Graph {
 fn questions(key: &Key, kind: &Kind) -> Vec<Inspect> {
     let mut questions = vec![Inspect::Encoding(key.clone()), Inspect::Bytes(key.clone())];
     match kind {
-        Kind::Set | Kind::Segment => questions.push(Inspect::SetEntries(key.clone())),
+        Kind::Set | Kind::Rare => questions.push(Inspect::SetEntries(key.clone())),
         Kind::Members => questions.push(Inspect::Members(key.clone())),
         Kind::Stream => questions.push(Inspect::StreamEntries(key.clone())),
         Kind::Text | Kind::Facts => {}

@@ -4,11 +4,11 @@
 #![recursion_limit = "512"]
 
 mod batches;
+mod blocks;
 mod common;
 mod convert;
 mod counts;
 mod deleter;
-mod deletion;
 mod edges;
 mod error;
 mod export;
@@ -22,8 +22,12 @@ mod import_text;
 mod inspect;
 mod lanes;
 mod lease;
+mod lifecycle;
 mod limits;
 mod lists;
+mod marks;
+mod mover;
+mod operations;
 mod outlines;
 mod posts;
 mod purge;
@@ -45,7 +49,6 @@ mod withdraw;
 
 pub use batches::{Batch, FollowedRow, UnfollowedRow};
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery, FollowersQuery};
-pub use deletion::{DeletionProgress, OperationName, UserDeletion};
 pub use edges::{Followed, Unfollowed};
 pub use error::ServiceError;
 pub use export::ExportChunk;
@@ -55,8 +58,10 @@ pub use graph::{Graph, GraphSettings, OpenError};
 pub use import::{ImportRow, ImportSummary, RowFault, RowProblem};
 pub use inspect::{InspectedKey, InspectedUser};
 pub use keyspace::List;
+pub use lifecycle::{OperationName, Progress, UserOperation};
 pub use limits::CompactLimits;
 pub use lists::{ListPage, ListQuery};
+pub use marks::{Mark, Marked, MarkedNow, MarksPage, MarksQuery, Unmarked};
 pub use posts::{NewPost, Post, Published};
 pub use recommend::{RecommendQuery, Recommendations, Recommended};
 pub use relations::{Mutual, MutualsPage, MutualsQuery, Relationship};

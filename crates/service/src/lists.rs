@@ -26,6 +26,8 @@ pub struct ListQuery {
     pub order: Order,
     /// Only entries of this span.
     pub window: Window,
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown.
+    pub viewer: Option<UserId>,
     /// Entries a page, 1 to 500.
     pub page_size: usize,
     /// From the page before; empty for the first.
@@ -37,23 +39,27 @@ pub struct ListQuery {
 pub struct ListPage {
     /// The entries.
     pub entries: Vec<Entry>,
+    /// How many entries of the page are not shown to the viewer.
+    pub filtered: u64,
     /// For the next page; empty on the last.
     pub next_page_token: String,
 }
 
 impl Graph {
-    /// A page of a list. One round trip; two where it is in segments of a long list, some more where it is in shards of a very long one.
+    /// A page of a list. One round trip; two where it is in segments of a long list, some more where it is in shards of a very long one;
+    /// and one more for a viewer.
     pub async fn list(&self, query: ListQuery, deadline: Deadline) -> Result<ListPage, ServiceError> {
         let kind = match query.list {
             List::Following => TokenKind::ListFollowing,
             List::Followers => TokenKind::ListFollowers,
         };
         let walk = Walk { list: query.list, user: query.user, order: query.order, window: query.window };
-        let bound_to = walk.parameters();
+        let bound_to = walk.parameters(query.viewer);
         let after = self.inner.open_page(kind, &bound_to, &query.page_token)?;
-        let slice = walk.slice(&self.inner.store, after, query.page_size, deadline).await?;
+        let mut slice = walk.slice(&self.inner.store, after, query.page_size, deadline).await?;
+        let filtered = self.hide(query.viewer, &[query.user], &mut slice.entries, |entry| entry.user, deadline).await?;
         let next_page_token = self.inner.seal_page(kind, &bound_to, slice.next);
-        Ok(ListPage { entries: slice.entries, next_page_token })
+        Ok(ListPage { entries: slice.entries, filtered, next_page_token })
     }
 }
 
@@ -76,13 +82,13 @@ pub(crate) struct Slice {
 
 impl Walk {
     /// What the tokens of its pages are bound to, besides the call.
-    pub(crate) fn parameters(&self) -> [i64; 4] {
+    pub(crate) fn parameters(&self, viewer: Option<UserId>) -> [i64; 5] {
         let order = match self.order {
             Order::NewestFirst => 1,
             Order::OldestFirst => 2,
         };
         let [from, until] = [self.window.from, self.window.until].map(|time| time.get().cast_signed());
-        [self.user.get(), order, from, until]
+        [self.user.get(), order, from, until, viewer.map_or(0, UserId::get)]
     }
 
     /// The next entries after `after`, at most `limit` (1 to 999) of them. What is there all along is met exactly once,

@@ -1,7 +1,6 @@
 //! Whom a user may want to follow: friends of friends.
 
 use std::{
-    cmp::Ordering,
     collections::{HashMap, HashSet},
     time::Duration,
 };
@@ -27,6 +26,8 @@ const MOST_OF_FRIEND: usize = 100;
 const SIDE_BY_SIDE: usize = 128;
 /// Most users that a recommendation names as its reason.
 const MOST_NAMED: usize = 3;
+/// How many candidates are looked at, at once, in place of those that are left out.
+const LOOKED_AT_ONCE: usize = 500;
 
 /// A question for recommendations.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,8 @@ pub struct Recommendations {
 struct Candidates(HashMap<UserId, Recommended>);
 
 impl Graph {
-    /// Whom those follow whom a user follows, but for whom the user follows already or has dismissed. Some four round trips.
+    /// Whom those follow whom a user follows, but for whom the user follows already, or has dismissed, blocked or muted,
+    /// and who has blocked the user. Some five round trips.
     pub async fn recommend(&self, query: RecommendQuery, deadline: Deadline) -> Result<Recommendations, ServiceError> {
         let _turn = self.turn_to_search(query.time_budget, deadline).await?;
         let budget = Deadline::after(query.time_budget);
@@ -89,7 +91,33 @@ impl Graph {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Recommendations { users: candidates.best(query.limit), complete })
+        let users = self.not_hidden(query, candidates.ranked(), deadline).await?;
+        Ok(Recommendations { users, complete })
+    }
+
+    /// The first of some candidates whom the user does not block or mute, and who do not block the user. One round trip, unless some are
+    /// left out.
+    async fn not_hidden(
+        &self,
+        RecommendQuery { user, limit, .. }: RecommendQuery,
+        ranked: Vec<Recommended>,
+        deadline: Deadline,
+    ) -> Result<Vec<Recommended>, ServiceError> {
+        let mut users = Vec::with_capacity(limit);
+        let (mut ranked, mut at_once) = (ranked.into_iter().peekable(), limit);
+        while users.len() < limit && ranked.peek().is_some() {
+            let some: Vec<_> = ranked.by_ref().take(at_once).collect();
+            let ids: Vec<_> = some.iter().map(|candidate| candidate.user).collect();
+            let between = self.between(user, &ids, deadline).await?;
+            let shown = some
+                .into_iter()
+                .zip(between)
+                .filter(|(_, between)| !between.is_block() && between.held.muted_at.is_none());
+            users.extend(shown.map(|(candidate, _)| candidate));
+            at_once = LOOKED_AT_ONCE;
+        }
+        users.truncate(limit);
+        Ok(users)
     }
 
     /// Never recommends somebody to a user again. One round trip.
@@ -167,17 +195,10 @@ impl Candidates {
         }
     }
 
-    /// The candidates with the highest scores; of equal ones those with the lower ids.
-    fn best(self, limit: usize) -> Vec<Recommended> {
-        let by_rank = |one: &Recommended, other: &Recommended| -> Ordering {
-            other.score.total_cmp(&one.score).then(one.user.cmp(&other.user))
-        };
+    /// The candidates, the highest scores first; of equal ones the lower ids first.
+    fn ranked(self) -> Vec<Recommended> {
         let mut all: Vec<_> = self.0.into_values().collect();
-        if all.len() > limit {
-            all.select_nth_unstable_by(limit, by_rank);
-            all.truncate(limit);
-        }
-        all.sort_unstable_by(by_rank);
+        all.sort_unstable_by(|one, other| other.score.total_cmp(&one.score).then(one.user.cmp(&other.user)));
         all
     }
 }
@@ -211,7 +232,8 @@ mod tests {
         for (id, friend, weight) in [(1, 11, 0.5), (2, 11, 0.5), (3, 11, 0.5), (3, 12, 0.25), (4, 13, 2.0)] {
             candidates.add(user(id), user(friend), weight);
         }
-        let best = candidates.best(3);
+        let mut best = candidates.ranked();
+        best.truncate(3);
         let told: Vec<_> = best.iter().map(|best| (best.user, best.mutual_count, best.score)).collect();
         assert_eq!(told, [(user(4), 1, 2.0), (user(3), 2, 0.75), (user(1), 1, 0.5)]);
         assert_eq!(best[1].mutuals, [user(11), user(12)]);

@@ -7,11 +7,12 @@ use keyspace::List;
 use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Count, Probe, Probed},
+    ops::{Count, HeldMarks, Probe, Probed},
 };
 
 use crate::{
     Graph, ServiceError,
+    blocks::Between,
     lists::{MOST_ENTRIES, Walk, whole_list},
     search::cost_of_asking,
     times::{follow_times, probe_followers},
@@ -31,6 +32,10 @@ pub struct Relationship {
     pub followed_at: Option<Micros>,
     /// Since when the target follows the viewer; `None` if they do not.
     pub followed_by_at: Option<Micros>,
+    /// What the viewer holds against the target.
+    pub held: HeldMarks,
+    /// Since when the target blocks the viewer; `None` if they do not.
+    pub blocked_by_at: Option<Micros>,
 }
 
 /// A question for a page of those whom a user follows and who follow back.
@@ -42,6 +47,8 @@ pub struct MutualsQuery {
     pub order: Order,
     /// Only whom the user followed in this span.
     pub window: Window,
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown.
+    pub viewer: Option<UserId>,
     /// Entries a page, 1 to 500.
     pub page_size: usize,
     /// From the page before; empty for the first.
@@ -64,6 +71,8 @@ pub struct Mutual {
 pub struct MutualsPage {
     /// The entries. May be short, or none, before the last page.
     pub users: Vec<Mutual>,
+    /// How many entries of the page are not shown to the viewer.
+    pub filtered: u64,
     /// For the next page; empty on the last.
     pub next_page_token: String,
 }
@@ -81,22 +90,26 @@ impl Graph {
         let forward = [Probe { follower: viewer, followees: distinct.clone() }];
         let backward: Vec<_> =
             distinct.iter().map(|&target| Probe { follower: target, followees: vec![viewer] }).collect();
-        let (forward, backward) = join!(
+        let (forward, backward, between) = join!(
             follow_times(store, &forward, Traffic::Interactive, deadline),
-            follow_times(store, &backward, Traffic::Interactive, deadline)
+            follow_times(store, &backward, Traffic::Interactive, deadline),
+            self.between(viewer, &distinct, deadline)
         );
         let times = forward?.into_iter().flatten().zip(backward?.into_iter().flatten());
-        let known = times.map(|(followed_at, followed_by_at)| Relationship { followed_at, followed_by_at });
-        let known: HashMap<UserId, Relationship> = distinct.into_iter().zip(known).collect();
+        let mut known: HashMap<UserId, Relationship> = HashMap::with_capacity(distinct.len());
+        for ((user, (followed_at, followed_by_at)), between) in distinct.into_iter().zip(times).zip(between?) {
+            let Between { held, blocked_by_at } = between;
+            known.insert(user, Relationship { followed_at, followed_by_at, held, blocked_by_at });
+        }
         Ok(targets.iter().map(|target| known.get(target).copied().unwrap_or_default()).collect())
     }
 
     /// A page of those whom a user follows and who follow back. Reads on in the list of whom the user follows, and asks everybody on
     /// it; or reads the list of followers as well, where that costs less.
     pub async fn mutuals(&self, query: MutualsQuery, deadline: Deadline) -> Result<MutualsPage, ServiceError> {
-        let MutualsQuery { user, order, window, page_size, page_token } = query;
+        let MutualsQuery { user, order, window, viewer, page_size, page_token } = query;
         let walk = Walk { list: List::Following, user, order, window };
-        let (store, kind, bound_to) = (&self.inner.store, TokenKind::ListMutuals, walk.parameters());
+        let (store, kind, bound_to) = (&self.inner.store, TokenKind::ListMutuals, walk.parameters(viewer));
         let after = self.inner.open_page(kind, &bound_to, &page_token)?;
         let counts = store.run(&Count(user), Traffic::Interactive, deadline).await?;
         let at_once = (2 * page_size).clamp(ASKED_AT_ONCE.0, ASKED_AT_ONCE.1);
@@ -111,9 +124,10 @@ impl Graph {
         };
         let reading = Reading { store, walk, back, page_size, deadline };
         let (rows, next) = reading.page(after).await?;
-        let users = reading.with_times(rows).await?;
+        let mut users = reading.with_times(rows).await?;
+        let filtered = self.hide(viewer, &[user], &mut users, |mutual| mutual.user, deadline).await?;
         let next_page_token = self.inner.seal_page(kind, &bound_to, next);
-        Ok(MutualsPage { users, next_page_token })
+        Ok(MutualsPage { users, filtered, next_page_token })
     }
 }
 

@@ -6,20 +6,24 @@ use std::{
 
 use futures::{StreamExt, stream};
 use keyspace::Partition;
-use model::{Deadline, Edge, FeedEntry, Micros, UserId, Version};
+use model::{Deadline, Edge, FeedEntry, Micros, UserId, UserState, Version};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Due, DueChange, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog, Unfinished},
+    ops::{
+        Due, DueChange, FindState, FollowerChange, LogChange, OldestPending, Place, Probe, Timeline, TrimLog,
+        Unfinished,
+    },
 };
 use tasks::Tasks;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{
     GraphSettings,
-    deleter::Deleter,
+    blocks::Blocker,
     fan_out::FanOut,
     followers::Followers,
     lease::Share,
+    operations::Operations,
     running::{Look, Running},
     settle::settle,
     times::follow_times,
@@ -42,7 +46,8 @@ pub(crate) struct Relay {
     pub(crate) running: Running,
     pub(crate) followers: Followers,
     pub(crate) fan_out: FanOut,
-    pub(crate) deleter: Deleter,
+    pub(crate) operations: Operations,
+    pub(crate) blocker: Blocker,
 }
 
 impl Relay {
@@ -104,7 +109,7 @@ impl Relay {
         let reads: Vec<_> = partitions.iter().copied().map(Unfinished).collect();
         for users in self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
             match users {
-                Ok(users) => users.into_iter().for_each(|user| self.deleter.begin(user)),
+                Ok(users) => users.into_iter().for_each(|user| self.operations.begin(user)),
                 Err(error) => tracing::debug!(%error, "unfinished operations not read"),
             }
         }
@@ -148,6 +153,7 @@ impl Relay {
         }
         let changes = self.still_true(&entries).await?;
         self.apply(changes).await?;
+        self.end_follows_of_blocked(&entries).await?;
         let underway = self.deliver(partition, &entries).await?;
         entries.retain(|entry| !underway.contains(&entry.version));
         let is_any_settled = !entries.is_empty();
@@ -174,9 +180,13 @@ impl Relay {
             })
             .collect();
         let truths = follow_times(&self.store, &probes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?;
+        let states: Vec<_> = by_follower.keys().copied().map(FindState).collect();
+        let states = self.store.run_all(&states, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await;
         let mut replayed = Vec::new();
-        for (changes, truths) in by_follower.into_values().zip(truths) {
-            replayed.extend(changes.into_iter().zip(truths).filter(|&((_, change), truth)| is_true(change, truth)));
+        for ((changes, truths), state) in by_follower.into_values().zip(truths).zip(states) {
+            let is_active = state? == UserState::Active;
+            let truths = changes.into_iter().zip(truths);
+            replayed.extend(truths.filter(|&((_, change), truth)| is_true(change, truth, is_active)));
         }
         Ok(replayed.into_iter().map(|(change, _)| change).collect())
     }
@@ -184,13 +194,24 @@ impl Relay {
     async fn apply(&self, changes: Vec<(Edge, FollowerChange)>) -> Result<(), StoreError> {
         for (_, change) in &changes {
             let kind = match change {
-                FollowerChange::Present { .. } => "follow",
-                FollowerChange::Absent { .. } => "unfollow",
+                FollowerChange::Present { .. } | FollowerChange::Shown { .. } => "follow",
+                FollowerChange::Absent { .. } | FollowerChange::Hidden { .. } => "unfollow",
             };
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => kind).increment(1);
         }
         // What was refused is withdrawn.
         self.followers.apply(changes, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await.map(|_refused| ())
+    }
+
+    async fn end_follows_of_blocked(&self, entries: &[DueChange]) -> Result<(), StoreError> {
+        for change in entries.iter().flat_map(|entry| &entry.changes) {
+            if let LogChange::Blocked { user, blocked, since } = *change {
+                metrics::counter!("socialgraph_relay_replayed_total", "kind" => "block").increment(1);
+                let deadline = Deadline::after(TIME_LIMIT);
+                self.blocker.end_follow_of_blocked(user, blocked, since, Traffic::Bulk, deadline).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Has posts delivered, those that are in their author's timeline: a commit may have failed half-way. Gives their versions;
@@ -200,7 +221,11 @@ impl Relay {
         let posts: Vec<(Version, FeedEntry)> = posts
             .filter_map(|(version, change)| match *change {
                 LogChange::Post(post) => Some((version, post)),
-                LogChange::Edge(..) | LogChange::Deleted(_) => None,
+                LogChange::Edge(..)
+                | LogChange::Deleted(_)
+                | LogChange::State(..)
+                | LogChange::Blocked { .. }
+                | LogChange::Other => None,
             })
             .collect();
         let reads: Vec<_> = posts
@@ -233,10 +258,13 @@ impl Relay {
     }
 }
 
-/// Whether a change may be replayed, given since when the follower follows the followee.
-fn is_true(change: FollowerChange, truth: Option<Micros>) -> bool {
+/// Whether a change may be replayed, given since when the follower follows the followee, and whether the follower is active: who is not
+/// is in nobody's list, and comes back into all when they are active again.
+fn is_true(change: FollowerChange, truth: Option<Micros>, is_active: bool) -> bool {
     match change {
-        FollowerChange::Present { followed_at, .. } => truth == Some(followed_at),
+        FollowerChange::Present { followed_at, .. } => is_active && truth == Some(followed_at),
         FollowerChange::Absent { removed, .. } => removed.is_none() || truth != removed,
+        // No log has these: an operation goes on with them.
+        FollowerChange::Shown { .. } | FollowerChange::Hidden { .. } => false,
     }
 }

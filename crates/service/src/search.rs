@@ -40,6 +40,8 @@ pub(crate) struct Search {
     pub(crate) order: usize,
     /// Entries a page, 1 to 500.
     pub(crate) page_size: usize,
+    /// Who looks.
+    pub(crate) viewer: Option<UserId>,
     /// From the page before; empty for the first.
     pub(crate) page_token: String,
     /// How long the search may take.
@@ -88,7 +90,8 @@ impl Graph {
     /// Who is on both lists: reads both side by side; or reads the shorter one, and asks about everyone on it, where that costs less.
     pub(crate) async fn search(&self, search: Search, deadline: Deadline) -> Result<Found, ServiceError> {
         let [one, other] = search.sides;
-        let bound_to = [one.user.get(), other.user.get(), search.order as i64 + 1];
+        let viewer = search.viewer.map_or(0, UserId::get);
+        let bound_to = [one.user.get(), other.user.get(), search.order as i64 + 1, viewer];
         let store = &self.inner.store;
         let after = self.inner.open_page(search.kind, &bound_to, &search.page_token)?;
         let _turn = self.turn_to_search(search.time_budget, deadline).await?;

@@ -15,3 +15,8 @@ pub(super) fn listed_user(entry: Entry) -> ListedUser {
 pub(super) fn exported_follower((follower, followees): (UserId, Vec<Entry>)) -> ExportedFollower {
     ExportedFollower { follower_id: follower.get(), followees: followees.into_iter().map(listed_user).collect() }
 }
+
+/// How many rows of a page are left out: never more than a page has.
+pub(super) fn filtered(rows: u64) -> i32 {
+    i32::try_from(rows).unwrap_or(i32::MAX)
+}

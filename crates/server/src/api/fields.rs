@@ -37,6 +37,11 @@ impl Fields {
         self.check(field, UserId::new(id), UserId::MIN)
     }
 
+    /// Who looks; `None` for 0.
+    pub(super) fn viewer(&mut self, id: i64) -> Option<UserId> {
+        if id == 0 { None } else { Some(self.user("viewer_id", id)) }
+    }
+
     pub(super) fn time(&mut self, field: &str, time: Timestamp, placeholder: Micros) -> Micros {
         self.check(field, Micros::from_parts(time.seconds, time.nanos), placeholder)
     }
@@ -137,9 +142,13 @@ impl Fields {
 }
 
 /// The edge between the two users of a request whose other fields were checked with `fields`.
-pub(super) fn edge(mut fields: Fields, follower_id: i64, followee_id: i64) -> Result<Edge, Status> {
-    let follower = fields.user("follower_id", follower_id);
-    let followee = fields.user("followee_id", followee_id);
+pub(super) fn edge(fields: Fields, follower_id: i64, followee_id: i64) -> Result<Edge, Status> {
+    pair(fields, ("follower_id", follower_id), ("followee_id", followee_id))
+}
+
+/// The same of a request that calls them otherwise.
+pub(super) fn pair(mut fields: Fields, one: (&str, i64), other: (&str, i64)) -> Result<Edge, Status> {
+    let users = [one, other].map(|(field, id)| fields.user(field, id));
     fields.finish()?;
-    Edge::new(follower, followee).map_err(|error| self_reference("followee_id", error))
+    Edge::new(users[0], users[1]).map_err(|_| self_reference(other.0, "must be another user"))
 }

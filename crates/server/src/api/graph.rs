@@ -5,22 +5,24 @@ use model::{
 use service::{CommonOrder, CommonQuery, List, ListPage, ListQuery};
 use socialgraph::v1::{
     BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
-    BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, CommonFollow, CommonFollowersRequest,
-    CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, DeleteUserRequest,
-    DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse, ExportEdgesRequest, FollowRequest,
-    FollowResponse, FollowState, GetOperationRequest, GetOperationResponse, GetRelationshipsRequest,
-    GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse,
-    KnownFollowersRequest, KnownFollowersResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
-    ListFollowingResponse, ListMutualsRequest, ListMutualsResponse, PublishPostRequest, PublishPostResponse,
-    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, UnfollowRequest,
-    UnfollowResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
+    BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, BlockRequest, BlockResponse, CommonFollow,
+    CommonFollowersRequest, CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse,
+    DeleteUserRequest, DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse,
+    ExportEdgesRequest, FollowRequest, FollowResponse, FollowState, GetOperationRequest, GetOperationResponse,
+    GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest,
+    IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse, ListBlockedRequest, ListBlockedResponse,
+    ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListMutedRequest,
+    ListMutedResponse, ListMutualsRequest, ListMutualsResponse, MuteRequest, MuteResponse, PublishPostRequest,
+    PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse,
+    SetUserStateRequest, SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse,
+    UnmuteRequest, UnmuteResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Api, batches,
+    Api, batches, blocks,
     consistency::freshness,
-    convert::{listed_user, timestamp},
+    convert::{filtered, listed_user, timestamp},
     deadline, export, feed,
     fields::{Fields, edge},
     lifecycle, recommend, relations,
@@ -124,6 +126,7 @@ impl SocialGraph for Api {
                 CommonFollowsOrder::Unspecified | CommonFollowsOrder::UserNewestFirst => CommonOrder::User,
                 CommonFollowsOrder::OtherNewestFirst => CommonOrder::Other,
             },
+            viewer: fields.viewer(request.viewer_id),
             page_size: fields.page_size(request.page_size),
             page_token: request.page_token,
             time_budget: fields.time_budget(request.time_budget),
@@ -141,6 +144,7 @@ impl SocialGraph for Api {
             users: users.collect(),
             total_count: page.total.cast_signed(),
             complete: page.complete,
+            filtered_count: filtered(page.filtered),
             next_page_token: page.next_page_token,
         }))
     }
@@ -179,9 +183,10 @@ impl SocialGraph for Api {
     ) -> Result<Response<ListFollowingResponse>, Status> {
         let deadline = deadline(&request);
         let request = request.into_inner();
-        let ListPage { entries, next_page_token } = self.list(List::Following, request, deadline).await?;
-        let users = entries.into_iter().map(listed_user).collect();
-        Ok(Response::new(ListFollowingResponse { users, next_page_token }))
+        let page = self.list(List::Following, request, deadline).await?;
+        let users = page.entries.into_iter().map(listed_user).collect();
+        let (filtered_count, next_page_token) = (filtered(page.filtered), page.next_page_token);
+        Ok(Response::new(ListFollowingResponse { users, filtered_count, next_page_token }))
     }
 
     async fn list_followers(
@@ -189,13 +194,21 @@ impl SocialGraph for Api {
         request: Request<ListFollowersRequest>,
     ) -> Result<Response<ListFollowersResponse>, Status> {
         let deadline = deadline(&request);
-        let ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency } =
-            request.into_inner();
-        let request =
-            ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency };
-        let ListPage { entries, next_page_token } = self.list(List::Followers, request, deadline).await?;
-        let users = entries.into_iter().map(listed_user).collect();
-        Ok(Response::new(ListFollowersResponse { users, next_page_token }))
+        let request = request.into_inner();
+        let request = ListFollowingRequest {
+            user_id: request.user_id,
+            order: request.order,
+            followed_from: request.followed_from,
+            followed_before: request.followed_before,
+            page_size: request.page_size,
+            page_token: request.page_token,
+            consistency: request.consistency,
+            viewer_id: request.viewer_id,
+        };
+        let page = self.list(List::Followers, request, deadline).await?;
+        let users = page.entries.into_iter().map(listed_user).collect();
+        let (filtered_count, next_page_token) = (filtered(page.filtered), page.next_page_token);
+        Ok(Response::new(ListFollowersResponse { users, filtered_count, next_page_token }))
     }
 
     async fn recommend_follows(
@@ -274,6 +287,40 @@ impl SocialGraph for Api {
         watch::watch(self, request).await
     }
 
+    async fn block(&self, request: Request<BlockRequest>) -> Result<Response<BlockResponse>, Status> {
+        blocks::block(&self.graph, request).await
+    }
+
+    async fn unblock(&self, request: Request<UnblockRequest>) -> Result<Response<UnblockResponse>, Status> {
+        blocks::unblock(&self.graph, request).await
+    }
+
+    async fn list_blocked(
+        &self,
+        request: Request<ListBlockedRequest>,
+    ) -> Result<Response<ListBlockedResponse>, Status> {
+        blocks::list_blocked(&self.graph, request).await
+    }
+
+    async fn mute(&self, request: Request<MuteRequest>) -> Result<Response<MuteResponse>, Status> {
+        blocks::mute(&self.graph, request).await
+    }
+
+    async fn unmute(&self, request: Request<UnmuteRequest>) -> Result<Response<UnmuteResponse>, Status> {
+        blocks::unmute(&self.graph, request).await
+    }
+
+    async fn list_muted(&self, request: Request<ListMutedRequest>) -> Result<Response<ListMutedResponse>, Status> {
+        blocks::list_muted(&self.graph, request).await
+    }
+
+    async fn set_user_state(
+        &self,
+        request: Request<SetUserStateRequest>,
+    ) -> Result<Response<SetUserStateResponse>, Status> {
+        lifecycle::set_user_state(&self.graph, request).await
+    }
+
     async fn delete_user(&self, request: Request<DeleteUserRequest>) -> Result<Response<DeleteUserResponse>, Status> {
         lifecycle::delete_user(&self.graph, request).await
     }
@@ -295,6 +342,7 @@ impl Api {
             user: fields.user("user_id", request.user_id),
             order: fields.order(request.order),
             window: fields.window(request.followed_from, request.followed_before),
+            viewer: fields.viewer(request.viewer_id),
             page_size: fields.page_size(request.page_size),
             page_token: request.page_token,
         };

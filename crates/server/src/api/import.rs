@@ -87,6 +87,7 @@ fn response(summary: ImportSummary, skipped: u64) -> ImportEdgesResponse {
         invalid: summary.invalid.cast_signed(),
         over_limit: summary.over_limit.cast_signed(),
         unavailable: summary.unavailable.cast_signed(),
+        blocked: summary.blocked.cast_signed(),
         errors: summary.faults.into_iter().map(import_error).collect(),
         rows_skipped: skipped.cast_signed(),
     }
@@ -98,6 +99,7 @@ fn import_error(fault: RowFault) -> ImportError {
         RowProblem::Invalid(message) => (ErrorReason::InvalidField, message),
         RowProblem::OverLimit => (ErrorReason::FollowLimit, "the follower follows as many users as allowed".to_owned()),
         RowProblem::Unavailable => (ErrorReason::UserUnavailable, "a user of the row is not active".to_owned()),
+        RowProblem::Blocked => (ErrorReason::Blocked, "one of these users has blocked the other".to_owned()),
     };
     ImportError { row: fault.row.cast_signed(), reason: reason.into(), message }
 }

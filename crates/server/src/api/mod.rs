@@ -2,6 +2,7 @@
 
 mod admin;
 mod batches;
+mod blocks;
 mod consistency;
 mod convert;
 mod export;

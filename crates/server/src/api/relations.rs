@@ -9,7 +9,14 @@ use socialgraph::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use super::{Api, consistency::freshness, convert::timestamp, deadline, fields::Fields, status::status};
+use super::{
+    Api,
+    consistency::freshness,
+    convert::{filtered, timestamp},
+    deadline,
+    fields::Fields,
+    status::status,
+};
 
 pub(super) async fn get_relationships(
     Api { graph, .. }: &Api,
@@ -33,6 +40,13 @@ pub(super) async fn get_relationships(
             mutual: following && followed_by,
             followed_at: known.followed_at.map(timestamp),
             followed_by_at: known.followed_by_at.map(timestamp),
+            blocking: known.held.blocked_at.is_some(),
+            blocked_by: known.blocked_by_at.is_some(),
+            muting: known.held.muted_at.is_some(),
+            blocked_at: known.held.blocked_at.map(timestamp),
+            blocked_by_at: known.blocked_by_at.map(timestamp),
+            muted_at: known.held.muted_at.map(timestamp),
+            muted_until: known.held.muted_until.map(timestamp),
         }
     });
     Ok(Response::new(GetRelationshipsResponse { relationships: relationships.collect() }))
@@ -49,6 +63,7 @@ pub(super) async fn list_mutuals(
         user: fields.user("user_id", request.user_id),
         order: fields.order(request.order),
         window: fields.window(request.followed_from, request.followed_before),
+        viewer: fields.viewer(request.viewer_id),
         page_size: fields.page_size(request.page_size),
         page_token: request.page_token,
     };
@@ -61,7 +76,11 @@ pub(super) async fn list_mutuals(
         followed_at: Some(timestamp(followed_at)),
         followed_by_at: Some(timestamp(followed_by_at)),
     });
-    Ok(Response::new(ListMutualsResponse { users: users.collect(), next_page_token: page.next_page_token }))
+    Ok(Response::new(ListMutualsResponse {
+        users: users.collect(),
+        filtered_count: filtered(page.filtered),
+        next_page_token: page.next_page_token,
+    }))
 }
 
 pub(super) async fn known_followers(
@@ -74,6 +93,7 @@ pub(super) async fn known_followers(
     let query = FollowersQuery {
         by: fields.user("viewer_id", request.viewer_id),
         of: fields.user("user_id", request.user_id),
+        viewer: None,
         page_size: fields.page_size(request.page_size),
         page_token: request.page_token,
         time_budget: fields.time_budget(request.time_budget),
@@ -105,6 +125,7 @@ pub(super) async fn common_followers(
     let query = FollowersQuery {
         by: fields.user("user_id", request.user_id),
         of: fields.user("other_id", request.other_id),
+        viewer: fields.viewer(request.viewer_id),
         page_size: fields.page_size(request.page_size),
         page_token: request.page_token,
         time_budget: fields.time_budget(request.time_budget),
@@ -122,6 +143,7 @@ pub(super) async fn common_followers(
         users: users.collect(),
         total_count: page.total.cast_signed(),
         complete: page.complete,
+        filtered_count: filtered(page.filtered),
         next_page_token: page.next_page_token,
     }))
 }

@@ -19,6 +19,14 @@ pub(super) fn status(error: ServiceError) -> Status {
     match error {
         ServiceError::SelfReference(error) => self_reference("followee_id", error),
         ServiceError::FollowLimit { .. } => with_reason(Code::ResourceExhausted, ErrorReason::FollowLimit, text, None),
+        ServiceError::RelationLimit { .. } => {
+            with_reason(Code::ResourceExhausted, ErrorReason::RelationLimit, text, None)
+        }
+        ServiceError::RateLimited { retry_after, .. } => {
+            with_reason(Code::ResourceExhausted, ErrorReason::RateLimited, text, Some(retry_after))
+        }
+        ServiceError::Blocked => with_reason(Code::PermissionDenied, ErrorReason::Blocked, text, None),
+        ServiceError::PastEnd => invalid_fields(vec![("muted_until".to_owned(), text)]),
         ServiceError::UserUnavailable => {
             with_reason(Code::FailedPrecondition, ErrorReason::UserUnavailable, text, None)
         }
@@ -87,6 +95,15 @@ mod tests {
         let table = [
             (ServiceError::SelfReference(model::SelfReference), Code::InvalidArgument, "SELF_REFERENCE", false),
             (ServiceError::FollowLimit { max: 5 }, Code::ResourceExhausted, "FOLLOW_LIMIT", false),
+            (ServiceError::RelationLimit { verb: "block", max: 5 }, Code::ResourceExhausted, "RELATION_LIMIT", false),
+            (
+                ServiceError::RateLimited { max: 5, retry_after: Duration::from_secs(9) },
+                Code::ResourceExhausted,
+                "RATE_LIMITED",
+                true,
+            ),
+            (ServiceError::Blocked, Code::PermissionDenied, "BLOCKED", false),
+            (ServiceError::PastEnd, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
             (ServiceError::OperationNotFound, Code::NotFound, "OPERATION_NOT_FOUND", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),

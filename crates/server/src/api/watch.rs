@@ -7,10 +7,11 @@ use model::{
     Micros,
     limits::{CHECKPOINT_INTERVAL_RANGE, DEFAULT_CHECKPOINT_INTERVAL, MAX_WATCHED_USERS},
 };
-use service::{Change, ChangeKind, ExportChunk, Watch, WatchBatch};
+use service::{Change, ChangeKind, ExportChunk, Mark, Watch, WatchBatch};
 use socialgraph::v1::{
-    FollowBegan, FollowEnded, RelationshipChange, RelationshipSnapshot, UserWasDeleted, WatchRelationshipsRequest,
-    WatchRelationshipsResponse, relationship_change,
+    BlockBegan, BlockEnded, FollowBegan, FollowEnded, MuteBegan, MuteEnded, RelationshipChange, RelationshipSnapshot,
+    UserStateWasSet, UserWasDeleted, WatchRelationshipsRequest, WatchRelationshipsResponse,
+    relationship_change::Change as Told,
 };
 use tonic::{Request, Response, Status};
 
@@ -19,6 +20,7 @@ use super::{
     convert::{exported_follower, timestamp},
     deadline,
     fields::Fields,
+    lifecycle::user_state,
     status::status,
 };
 
@@ -68,23 +70,50 @@ fn snapshot(chunk: ExportChunk) -> RelationshipSnapshot {
 }
 
 fn change(Change { version, kind }: Change) -> RelationshipChange {
-    let change = match kind {
-        ChangeKind::Followed { edge, followed_at, source } => relationship_change::Change::Followed(FollowBegan {
+    RelationshipChange {
+        change: Some(told(kind)),
+        version: version.0.cast_signed(),
+        changed_at: Micros::new(version.0).ok().map(timestamp),
+    }
+}
+
+fn told(kind: ChangeKind) -> Told {
+    match kind {
+        ChangeKind::Followed { edge, followed_at, source, restored } => Told::Followed(FollowBegan {
             follower_id: edge.follower().get(),
             followee_id: edge.followee().get(),
             followed_at: Some(timestamp(followed_at)),
             source,
+            restored,
         }),
-        ChangeKind::Unfollowed { edge, followed_at } => relationship_change::Change::Unfollowed(FollowEnded {
+        ChangeKind::Unfollowed { edge, followed_at, put_aside } => Told::Unfollowed(FollowEnded {
             follower_id: edge.follower().get(),
             followee_id: edge.followee().get(),
             followed_at: Some(timestamp(followed_at)),
+            put_aside,
         }),
-        ChangeKind::Deleted(user) => relationship_change::Change::UserDeleted(UserWasDeleted { user_id: user.get() }),
-    };
-    RelationshipChange {
-        change: Some(change),
-        version: version.0.cast_signed(),
-        changed_at: Micros::new(version.0).ok().map(timestamp),
+        ChangeKind::StateSet(user, state) => {
+            Told::UserStateSet(UserStateWasSet { user_id: user.get(), state: user_state(state).into() })
+        }
+        ChangeKind::Deleted(user) => Told::UserDeleted(UserWasDeleted { user_id: user.get() }),
+        ChangeKind::Marked { mark, user, other, since, until } => {
+            let (user_id, other_id, since) = (user.get(), other.get(), Some(timestamp(since)));
+            match mark {
+                Mark::Block => Told::Blocked(BlockBegan { user_id, blocked_id: other_id, blocked_at: since }),
+                Mark::Mute => Told::Muted(MuteBegan {
+                    user_id,
+                    muted_id: other_id,
+                    muted_at: since,
+                    muted_until: until.map(timestamp),
+                }),
+            }
+        }
+        ChangeKind::Unmarked { mark, user, other, since } => {
+            let (user_id, other_id, since) = (user.get(), other.get(), Some(timestamp(since)));
+            match mark {
+                Mark::Block => Told::Unblocked(BlockEnded { user_id, blocked_id: other_id, blocked_at: since }),
+                Mark::Mute => Told::Unmuted(MuteEnded { user_id, muted_id: other_id, muted_at: since }),
+            }
+        }
     }
 }

@@ -10,6 +10,8 @@ use super::time;
 
 /// What stands for an absent value.
 const ABSENT: &str = "-";
+/// The field that tells how many rows are left out.
+pub(super) const FILTERED: &str = "filtered_count";
 /// The one message that is a value itself.
 const TIMESTAMP: &str = "google.protobuf.Timestamp";
 
@@ -50,8 +52,10 @@ impl Column {
         matches!(self.field.kind(), Kind::Int32 | Kind::Int64 | Kind::Uint32 | Kind::Uint64)
     }
 
-    pub(super) fn is_empty_text(&self, message: &DynamicMessage) -> bool {
-        self.outer.is_none() && matches!(self.field.kind(), Kind::String) && !message.has_field(&self.field)
+    /// Whether it is an empty text, such as the token of a page after the last, or says that nothing is left out.
+    pub(super) fn says_nothing(&self, message: &DynamicMessage) -> bool {
+        let is_left_out_if_empty = matches!(self.field.kind(), Kind::String) || self.name() == FILTERED;
+        self.outer.is_none() && is_left_out_if_empty && !message.has_field(&self.field)
     }
 
     /// Whether it is a field of a message that is not there.

@@ -6,7 +6,7 @@ use prost_types::Timestamp;
 use socialgraph::v1::{self, CommonFollowsRequest, ListFollowersRequest, ListFollowingRequest};
 use tonic::{Response, Status};
 
-use super::{CallOptions, Error, freshness::Freshness, print::Printer, time};
+use super::{CallOptions, Error, cells::FILTERED, freshness::Freshness, print::Printer, time};
 
 /// The largest page the server gives; `--all` uses it unless told otherwise.
 const LARGEST_PAGE: i32 = 500;
@@ -45,20 +45,26 @@ impl Paging {
     ) -> Result<(), Error> {
         let mut listing = printer.listing(name)?;
         let mut answer = listing.page(fetch(self.page_token.clone()).await?.get_ref())?;
-        let mut complete = is_complete(&answer);
+        let (mut complete, mut filtered) = (is_complete(&answer), filtered_count(&answer));
         let mut failure = None;
         while self.all
             && failure.is_none()
             && let Some(token) = next_page_token(&answer)
         {
             match fetch(token).await {
-                Ok(page) => answer = listing.page(page.get_ref())?,
+                Ok(page) => {
+                    answer = listing.page(page.get_ref())?;
+                    filtered += filtered_count(&answer);
+                }
                 Err(status) => failure = Some(status),
             }
             complete &= is_complete(&answer);
         }
         if answer.get_field_by_name(COMPLETE).is_some() {
             answer.set_field_by_name(COMPLETE, Value::Bool(complete));
+        }
+        if answer.get_field_by_name(FILTERED).is_some() {
+            answer.set_field_by_name(FILTERED, Value::I32(filtered));
         }
         listing.finish(&answer)?;
         failure.map_or(Ok(()), |status| Err(status.into()))
@@ -68,6 +74,11 @@ impl Paging {
 /// A whole list is complete only if each of its pages is.
 fn is_complete(page: &DynamicMessage) -> bool {
     page.get_field_by_name(COMPLETE).is_none_or(|value| value.as_bool() == Some(true))
+}
+
+/// How many rows of a page are left out: a whole list lacks those of all of its pages.
+fn filtered_count(page: &DynamicMessage) -> i32 {
+    page.get_field_by_name(FILTERED).and_then(|value| value.as_i32()).unwrap_or_default()
 }
 
 fn next_page_token(page: &DynamicMessage) -> Option<String> {
@@ -83,6 +94,8 @@ pub struct List {
     user: i64,
     #[command(flatten)]
     span: Span,
+    #[command(flatten)]
+    viewer: Viewer,
     #[command(flatten)]
     freshness: Freshness,
     #[command(flatten)]
@@ -109,6 +122,20 @@ impl Span {
     pub(super) fn order(&self) -> i32 {
         self.order.map(v1::ListOrder::from).unwrap_or_default().into()
     }
+}
+
+/// For whom a list is.
+#[derive(Debug, Args)]
+pub(super) struct Viewer {
+    /// Who looks: nobody whom they blocked, or who blocked them, is shown
+    #[arg(
+        long = "viewer",
+        value_name = "ID",
+        default_value_t = 0,
+        hide_default_value = true,
+        allow_negative_numbers = true
+    )]
+    pub(super) id: i64,
 }
 
 /// How to search.
@@ -153,6 +180,7 @@ impl List {
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().list_following(self.call.request(request)).await
         };
@@ -170,6 +198,7 @@ impl List {
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().list_followers(self.call.request(request)).await
         };
@@ -189,6 +218,8 @@ pub struct CommonFollows {
     /// Order of the list
     #[arg(long)]
     order: Option<CommonOrder>,
+    #[command(flatten)]
+    viewer: Viewer,
     #[command(flatten)]
     search: SearchOptions,
     #[command(flatten)]
@@ -226,6 +257,7 @@ impl CommonFollows {
                 page_token,
                 time_budget: *time_budget,
                 consistency: freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().common_follows(self.call.request(request)).await
         };

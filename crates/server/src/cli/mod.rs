@@ -2,6 +2,7 @@
 
 mod admin;
 mod batches;
+mod blocks;
 mod calls;
 mod cells;
 mod error;
@@ -31,12 +32,13 @@ use self::print::Printer;
 pub use self::{
     admin::{Keys, Topology, Verify},
     batches::{BatchFollow, BatchUnfollow},
+    blocks::{Marks, Mute, Pair},
     calls::{BatchIsFollowing, Counts, Follow, IsFollowing, Unfollow},
     error::Error,
     export::Export,
     feed::{Publish, Scroll},
     import::Import,
-    lifecycle::{DeleteUser, GetOperation},
+    lifecycle::{DeleteUser, GetOperation, SetUserState},
     lists::{CommonFollows, List},
     options::{AdminCallOptions, AdminTarget, CallOptions, Target},
     recommend::{Dismiss, Recommend},
@@ -73,6 +75,18 @@ pub enum ClientCommand {
     ListFollowing(List),
     /// List a user's followers
     ListFollowers(List),
+    /// Make one user block another, which ends the follows of both
+    Block(Pair),
+    /// End a block
+    Unblock(Pair),
+    /// List whom a user blocks
+    ListBlocked(Marks),
+    /// Make one user mute another, whose posts are not in the user's feed then
+    Mute(Mute),
+    /// End a mute
+    Unmute(Pair),
+    /// List whom a user mutes
+    ListMuted(Marks),
     /// Recommend whom a user may want to follow
     Recommend(Recommend),
     /// Never recommend somebody to a user again
@@ -89,6 +103,8 @@ pub enum ClientCommand {
     Export(Export),
     /// Print changes of who follows whom as they happen
     Watch(Watch),
+    /// Make a user active, suspended or deactivated
+    SetUserState(SetUserState),
     /// Delete a user
     DeleteUser(DeleteUser),
     /// Tell how far an operation is, such as a deletion
@@ -117,6 +133,12 @@ impl ClientCommand {
             Self::CommonFollowers(command) => command.call.target.json,
             Self::ListFollowing(command) => command.call.target.json,
             Self::ListFollowers(command) => command.call.target.json,
+            Self::Block(command) => command.call.target.json,
+            Self::Unblock(command) => command.call.target.json,
+            Self::ListBlocked(command) => command.call.target.json,
+            Self::Mute(command) => command.call.target.json,
+            Self::Unmute(command) => command.call.target.json,
+            Self::ListMuted(command) => command.call.target.json,
             Self::Recommend(command) => command.call.target.json,
             Self::Dismiss(command) => command.call.target.json,
             Self::Publish(command) => command.call.target.json,
@@ -125,6 +147,7 @@ impl ClientCommand {
             Self::Import(command) => command.target.json,
             Self::Export(command) => command.target.json,
             Self::Watch(command) => command.target.json,
+            Self::SetUserState(command) => command.call.target.json,
             Self::DeleteUser(command) => command.call.target.json,
             Self::Operation(command) => command.call.target.json,
             Self::Keys(command) => command.call.target.json,
@@ -180,6 +203,12 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::CommonFollowers(command) => command.run(printer).await,
         ClientCommand::ListFollowing(command) => command.following(printer).await,
         ClientCommand::ListFollowers(command) => command.followers(printer).await,
+        ClientCommand::Block(command) => command.block(printer).await,
+        ClientCommand::Unblock(command) => command.unblock(printer).await,
+        ClientCommand::ListBlocked(command) => command.blocked(printer).await,
+        ClientCommand::Mute(command) => command.run(printer).await,
+        ClientCommand::Unmute(command) => command.unmute(printer).await,
+        ClientCommand::ListMuted(command) => command.muted(printer).await,
         ClientCommand::Recommend(command) => command.run(printer).await,
         ClientCommand::Dismiss(command) => command.run(printer).await,
         ClientCommand::Publish(command) => command.run(printer).await,
@@ -188,6 +217,7 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Import(command) => command.run(printer).await,
         ClientCommand::Export(command) => command.run(printer).await,
         ClientCommand::Watch(command) => command.run(printer).await,
+        ClientCommand::SetUserState(command) => command.run(printer).await,
         ClientCommand::DeleteUser(command) => command.run(printer).await,
         ClientCommand::Operation(command) => command.run(printer).await,
         ClientCommand::Keys(command) => command.run(printer).await,

@@ -142,8 +142,7 @@ impl Listing<'_, '_> {
 
     fn finish_lines(self, message: &DynamicMessage) -> Result<(), Error> {
         let mut fields = columns(&self.descriptor);
-        // An empty text, such as the token of a page after the last, says nothing.
-        fields.retain(|field| !self.rows.as_ref().is_some_and(|rows| field.is(rows)) && !field.is_empty_text(message));
+        fields.retain(|field| !self.rows.as_ref().is_some_and(|rows| field.is(rows)) && !field.says_nothing(message));
         let width = fields.iter().map(|field| field.name().len()).max().unwrap_or_default();
         if self.rows.is_some() && self.printed == 0 && fields.is_empty() {
             writeln!(self.printer.out, "none")?;

@@ -6,7 +6,7 @@ use socialgraph::v1::{CommonFollowersRequest, GetRelationshipsRequest, KnownFoll
 use super::{
     CallOptions, Error,
     freshness::Freshness,
-    lists::{Paging, SearchOptions, Span},
+    lists::{Paging, SearchOptions, Span, Viewer},
     print::Printer,
 };
 
@@ -46,6 +46,8 @@ pub struct Mutuals {
     #[command(flatten)]
     span: Span,
     #[command(flatten)]
+    viewer: Viewer,
+    #[command(flatten)]
     freshness: Freshness,
     #[command(flatten)]
     paging: Paging,
@@ -65,6 +67,7 @@ impl Mutuals {
                 page_size: self.paging.page_size(),
                 page_token,
                 consistency: self.freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().list_mutuals(self.call.request(request)).await
         };
@@ -116,6 +119,8 @@ pub struct CommonFollowers {
     #[arg(allow_negative_numbers = true)]
     other: i64,
     #[command(flatten)]
+    viewer: Viewer,
+    #[command(flatten)]
     search: SearchOptions,
     #[command(flatten)]
     pub(super) call: CallOptions,
@@ -133,6 +138,7 @@ impl CommonFollowers {
                 page_token,
                 time_budget: *time_budget,
                 consistency: freshness.consistency(),
+                viewer_id: self.viewer.id,
             };
             client.clone().common_followers(self.call.request(request)).await
         };

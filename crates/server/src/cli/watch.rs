@@ -3,19 +3,21 @@
 use clap::Args;
 use prost_types::Timestamp;
 use socialgraph::v1::{
-    FollowBegan, FollowEnded, RelationshipChange, UserWasDeleted, WatchRelationshipsRequest,
-    WatchRelationshipsResponse, relationship_change::Change, social_graph_client::SocialGraphClient,
+    BlockBegan, BlockEnded, FollowBegan, FollowEnded, MuteBegan, MuteEnded, RelationshipChange, UserWasDeleted,
+    WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change,
+    social_graph_client::SocialGraphClient,
 };
 use tonic::{Status, transport::Channel};
 
-use super::{Error, Target, print::Printer, retry::Retries, time};
+use super::{Error, Target, lifecycle::state_name, print::Printer, retry::Retries, time};
 
 const MESSAGE: &str = "socialgraph.v1.WatchRelationshipsResponse";
 
 /// `watch`.
 ///
-/// Each line is a change: TIME followed|unfollowed FOLLOWER FOLLOWEE SINCE [SOURCE], or TIME deleted USER, separated by tabs. A line of
-/// the snapshot has `follows` instead. With --json, each line is a message of the server, with its token. When the server is away or
+/// Each line is a change: TIME followed|unfollowed|put-aside|restored FOLLOWER FOLLOWEE SINCE [SOURCE], TIME blocked|unblocked|unmuted USER OTHER
+/// SINCE, TIME muted USER OTHER SINCE [UNTIL], TIME state USER STATE, or TIME deleted USER, separated by tabs. A line of the snapshot has
+/// `follows` instead. With --json, each line is a message of the server, with its token. When the server is away or
 /// stops, the watch waits for up to half a minute and then goes on where it was.
 #[derive(Debug, Args)]
 pub struct Watch {
@@ -99,14 +101,32 @@ impl Watch {
 
 fn line(RelationshipChange { change, version, changed_at }: &RelationshipChange) -> String {
     let text = match change {
-        Some(Change::Followed(FollowBegan { follower_id, followee_id, followed_at, source })) => {
+        Some(Change::Followed(FollowBegan { follower_id, followee_id, followed_at, source, restored })) => {
             let source = if source.is_empty() { String::new() } else { format!("\t{source}") };
-            format!("followed\t{follower_id}\t{followee_id}\t{}{source}", at(*followed_at))
+            let kind = if *restored { "restored" } else { "followed" };
+            format!("{kind}\t{follower_id}\t{followee_id}\t{}{source}", at(*followed_at))
         }
-        Some(Change::Unfollowed(FollowEnded { follower_id, followee_id, followed_at })) => {
-            format!("unfollowed\t{follower_id}\t{followee_id}\t{}", at(*followed_at))
+        Some(Change::Unfollowed(FollowEnded { follower_id, followee_id, followed_at, put_aside })) => {
+            let kind = if *put_aside { "put-aside" } else { "unfollowed" };
+            format!("{kind}\t{follower_id}\t{followee_id}\t{}", at(*followed_at))
+        }
+        Some(Change::UserStateSet(change)) => {
+            format!("state\t{}\t{}", change.user_id, state_name(change.state()))
         }
         Some(Change::UserDeleted(UserWasDeleted { user_id })) => format!("deleted\t{user_id}"),
+        Some(Change::Blocked(BlockBegan { user_id, blocked_id, blocked_at })) => {
+            format!("blocked\t{user_id}\t{blocked_id}\t{}", at(*blocked_at))
+        }
+        Some(Change::Unblocked(BlockEnded { user_id, blocked_id, blocked_at })) => {
+            format!("unblocked\t{user_id}\t{blocked_id}\t{}", at(*blocked_at))
+        }
+        Some(Change::Muted(MuteBegan { user_id, muted_id, muted_at, muted_until })) => {
+            let until = muted_until.map(|until| format!("\t{}", at(Some(until)))).unwrap_or_default();
+            format!("muted\t{user_id}\t{muted_id}\t{}{until}", at(*muted_at))
+        }
+        Some(Change::Unmuted(MuteEnded { user_id, muted_id, muted_at })) => {
+            format!("unmuted\t{user_id}\t{muted_id}\t{}", at(*muted_at))
+        }
         // Of a newer server.
         None => format!("changed\t{version}"),
     };

@@ -56,6 +56,7 @@ fn no_limit_is_unlimited() {
 fn ranges_are_those_that_the_graph_can_serve() {
     for (key, range) in [
         ("limits.max-following", model::limits::MAX_FOLLOWING_RANGE),
+        ("limits.follows-per-hour", model::limits::FOLLOWS_PER_HOUR_RANGE),
         ("feed.inbox-cap", model::limits::INBOX_CAP_RANGE),
     ] {
         let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();

@@ -152,6 +152,14 @@ pub const SETTINGS: &[Setting] = &[
     )
     .range("1", "50000"),
     Setting::new(
+        "limits.follows-per-hour",
+        "0",
+        |c| &mut c.limits.follows_per_hour,
+        "How many follows one user may make in an hour, in Follow and BatchFollow; 0: as many as they like. All of them may come \
+         at once.",
+    )
+    .range("0", "1000000"),
+    Setting::new(
         "limits.max-in-flight-calls",
         "4096",
         |c| &mut c.limits.max_in_flight_calls,

@@ -73,6 +73,8 @@ pub struct Keyspace {
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     pub max_following: u32,
+    /// `limits.follows-per-hour`.
+    pub follows_per_hour: u32,
     pub max_in_flight_calls: u32,
     pub max_message_bytes: u32,
     pub max_streams_per_connection: u32,

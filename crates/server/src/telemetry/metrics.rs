@@ -152,7 +152,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         &["kind"],
         "Halves of changes that the relay, or a read that names the change, completed in place of the call that made them \
-         (kind: follow, unfollow, post).",
+         (kind: follow, unfollow, block, post).",
     ),
     metric("socialgraph_relay_partitions", Gauge, Count, &[], "Partitions whose relay this server holds."),
     metric(
@@ -160,21 +160,29 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &[],
-        "Follows that were withdrawn because the followee's partition refused them: of users who are not active.",
+        "Follows that were withdrawn because the followee's partition refused them: of users who are not active, or who block the \
+         follower.",
     ),
     metric(
         "socialgraph_operations_running",
         Gauge,
         Count,
         &[],
-        "Deleted users whom this server is removing, those included that wait for their turn.",
+        "Users whom this server is removing, or whose edges it is moving since their state was set, those included that wait for their turn.",
     ),
     metric(
         "socialgraph_operations_done_total",
         Counter,
         Count,
         &[],
-        "Deleted users of whom this server removed the last.",
+        "Operations about users that this server ended: deletions, and moves of edges.",
+    ),
+    metric(
+        "socialgraph_edges_moved_total",
+        Counter,
+        Count,
+        &[],
+        "Edges of users whose state was set that were looked at, and moved if they were not yet.",
     ),
     metric(
         "socialgraph_deletion_removed_total",

@@ -3,29 +3,27 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use nix::sys::signal::Signal;
-use socialgraph::v1::{
-    DeleteUserRequest, GetOperationRequest, Operation, OperationState, get_operation_request::Target,
-};
+use socialgraph::v1::OperationState;
 use tokio::io::AsyncWriteExt;
 
 use crate::{
     support::{
         caller::Caller,
-        graph, http,
+        graph, http, operation,
         process::{self, Process},
         redis, turn, until,
     },
     traces,
 };
 
-const USER: i64 = 9_000_001;
+pub(crate) const USER: i64 = 9_000_001;
 /// Enough that the list is spread over partitions.
-const FOLLOWERS: i64 = 20_000;
-const FOLLOWED: i64 = 2_000;
+pub(crate) const FOLLOWERS: i64 = 20_000;
+pub(crate) const FOLLOWED: i64 = 2_000;
 const KILLS: usize = 3;
 /// Edges removed before a kill.
 const REMOVED: f64 = 2_000.0;
-const DEADLINE: Duration = Duration::from_secs(5);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
@@ -34,9 +32,7 @@ async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
     let process = Process::dev(dir.path()).await;
     import(&process).await;
     let caller = Caller::new(process.grpc, DEADLINE);
-    let request = DeleteUserRequest { user_id: USER };
-    let begun = caller.call(request, |mut c, r| async move { c.delete_user(r).await }).await.message.operation;
-    assert_eq!(begun.expect("an operation").edges_total, FOLLOWERS + FOLLOWED);
+    assert_eq!(operation::delete(&caller, USER).await.edges_total, FOLLOWERS + FOLLOWED);
     killed_in_mid_deletion(process).await;
     for _ in 1..KILLS {
         killed_in_mid_deletion(Process::dev(dir.path()).await).await;
@@ -44,13 +40,12 @@ async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
 
     let process = Process::dev(dir.path()).await;
     let caller = Caller::new(process.grpc, DEADLINE);
-    until("half of all is removed", async || operation(&caller).await.edges_removed >= FOLLOWERS / 2).await;
-    until("the user is removed", async || operation(&caller).await.state() == OperationState::Done).await;
-    assert_eq!(operation(&caller).await.edges_removed, FOLLOWERS + FOLLOWED);
+    until("half of all is removed", async || operation::of(&caller, USER).await.edges_removed >= FOLLOWERS / 2).await;
+    until("the user is removed", async || operation::of(&caller, USER).await.state() == OperationState::Done).await;
+    assert_eq!(operation::of(&caller, USER).await.edges_removed, FOLLOWERS + FOLLOWED);
     redis::quiescent(&process.redis).await;
     for &server in &process.redis {
-        let found = redis::cli(server, &["EVAL", traces::FIND, "0", &USER.to_string(), "sg:*"]).await;
-        assert_eq!(traces::left_of(found.trim()), [""; 0]);
+        assert_eq!(traces::left(USER, "sg:*", async |command| redis::cli(server, command).await).await, []);
     }
     let users: Vec<_> = (1..=FOLLOWERS).step_by(97).chain([USER]).collect();
     assert!(graph::counts(&caller, &users).await.iter().all(|counts| counts.following <= 1 && counts.followers <= 1));
@@ -60,12 +55,6 @@ async fn a_deletion_that_is_killed_goes_on_and_leaves_no_trace() {
     assert!(counts.iter().all(|counts| (counts.following, counts.followers) == (1, 1)), "{counts:?}");
     process.stop().await;
     assert_eq!(redis::servers_on(dir.path()), [0; 0]);
-}
-
-async fn operation(caller: &Caller) -> Operation {
-    let request = GetOperationRequest { target: Some(Target::UserId(USER)) };
-    let answer = caller.call(request, |mut c, r| async move { c.get_operation(r).await }).await.message;
-    answer.operation.expect("an operation")
 }
 
 /// Kills the service once it has removed some edges, or all of them.
@@ -79,7 +68,8 @@ async fn killed_in_mid_deletion(process: Process) {
     process.wait().await;
 }
 
-async fn import(process: &Process) {
+/// The user with all followers and followees, and the first 300 of these, of whom each follows the next.
+pub(crate) async fn import(process: &Process) {
     let mut import = process::import(process.grpc, Path::new("-"));
     let mut input = import.stdin.take().expect("piped");
     let mut text = String::new();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, path::Path, time::Duration};
 
-use rand::{Rng, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_import_that_was_killed_is_completed_by_the_next() {
     let _turn = turn().await;
-    let edges = power_law(seed());
+    let edges = graph::power_law(seed(), USERS, EDGES);
     let dir = tempfile::tempdir().expect("temporary directory");
     let (file, data) = (dir.path().join("edges.txt"), dir.path().join("data"));
     let text = file_of(&edges);
@@ -82,22 +82,6 @@ async fn summary(process: &Process, file: &Path) -> Value {
 
 fn count(summary: &Value, name: &str) -> usize {
     summary[name].as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{name} of {summary}"))
-}
-
-/// Edges of which a few users have most, on both sides.
-fn power_law(seed: u64) -> BTreeSet<(i64, i64)> {
-    let mut random = StdRng::seed_from_u64(seed);
-    let mut edges = BTreeSet::new();
-    while edges.len() < EDGES {
-        let [follower, followee] = [2.0, 3.0].map(|power| {
-            let uniform: f64 = random.random();
-            1 + ((USERS - 1) as f64 * uniform.powf(power)) as i64
-        });
-        if follower != followee {
-            edges.insert((follower, followee));
-        }
-    }
-    edges
 }
 
 /// A file with the edges, shuffled, some twice, and with what else files have.

@@ -19,9 +19,11 @@ mod random_faults;
 mod reshard;
 mod scripts;
 mod star;
+mod states;
 mod storm;
 mod support;
 mod takeover;
 #[path = "../traces/mod.rs"]
 mod traces;
 mod watch;
+mod whole_graph;

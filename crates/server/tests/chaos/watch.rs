@@ -50,7 +50,12 @@ impl Told {
                 let edge = (ended.follower_id, ended.followee_id);
                 (edge.0, self.edges.remove(&edge) == Some(micros(ended.followed_at)))
             }
-            Change::UserDeleted(deleted) => panic!("nobody is deleted: {deleted:?}"),
+            other @ (Change::UserDeleted(_)
+            | Change::UserStateSet(_)
+            | Change::Blocked(_)
+            | Change::Unblocked(_)
+            | Change::Muted(_)
+            | Change::Unmuted(_)) => panic!("nothing but follows: {other:?}"),
         };
         assert!(is_new, "told twice, or of nothing: user {user} at {version}");
         let last = self.versions.insert(user, version).unwrap_or_default();

@@ -61,27 +61,52 @@ pub(crate) fn watched(token: &str) -> Vec<Result<WatchRelationshipsResponse, Sta
         resume_token: token.to_owned(),
         ..WatchRelationshipsResponse::default()
     };
-    let began = |source: &str| {
+    let began = |source: &str, restored| {
         relationship_change::Change::Followed(FollowBegan {
             follower_id: 1,
             followee_id: 2,
             followed_at: time(3),
             source: source.to_owned(),
+            restored,
         })
     };
-    let ended = FollowEnded { follower_id: 1, followee_id: 2, followed_at: time(3) };
-    let ended = relationship_change::Change::Unfollowed(ended);
+    let ended = |put_aside| {
+        let ended = FollowEnded { follower_id: 1, followee_id: 2, followed_at: time(3), put_aside };
+        relationship_change::Change::Unfollowed(ended)
+    };
+    let state = UserStateWasSet { user_id: 2, state: UserState::Suspended.into() };
+    let state = relationship_change::Change::UserStateSet(state);
     let deleted = relationship_change::Change::UserDeleted(UserWasDeleted { user_id: 1 });
+    let blocked = BlockBegan { user_id: 1, blocked_id: 2, blocked_at: time(3) };
+    let unblocked = BlockEnded { user_id: 1, blocked_id: 2, blocked_at: time(3) };
+    let muted = |muted_until| MuteBegan { user_id: 1, muted_id: 2, muted_at: time(3), muted_until };
+    let unmuted = MuteEnded { user_id: 1, muted_id: 2, muted_at: time(3) };
+    let marks = [
+        relationship_change::Change::Blocked(blocked),
+        relationship_change::Change::Unblocked(unblocked),
+        relationship_change::Change::Muted(muted(None)),
+        relationship_change::Change::Muted(muted(time(4))),
+        relationship_change::Change::Unmuted(unmuted),
+    ];
+    let marks = std::iter::zip(12.., marks).map(|(version, mark)| change(version, Some(mark)));
     let followees = [10, 9].map(|user_id| ListedUser { user_id, followed_at: time(1) }).to_vec();
     let snapshot = RelationshipSnapshot { followers: vec![ExportedFollower { follower_id: 5, followees }], version: 6 };
     match token {
         "" => vec![
             Ok(WatchRelationshipsResponse { snapshot: Some(snapshot), ..message("a", vec![]) }),
-            Ok(message("b", vec![change(7, Some(began(""))), change(8, Some(ended))])),
+            Ok(message("b", vec![change(7, Some(began("", false))), change(8, Some(ended(false)))])),
             Err(unavailable()),
         ],
         _ => vec![
-            Ok(message("c", vec![change(9, Some(began("contacts"))), change(10, Some(deleted)), change(11, None)])),
+            Ok(message(
+                "c",
+                vec![change(9, Some(began("contacts", false))), change(10, Some(deleted)), change(11, None)],
+            )),
+            Ok(message("d", marks.collect())),
+            Ok(message(
+                "e",
+                vec![change(17, Some(state)), change(18, Some(ended(true))), change(19, Some(began("", true)))],
+            )),
             Err(refuse("resume_token")),
         ],
     }
@@ -132,6 +157,8 @@ pub(crate) fn operation(user_id: i64, state: OperationState) -> Operation {
         edges_total: 5,
         posts_removed: 0,
         posts_total: 0,
+        edges_moved: 0,
+        user_state: UserState::Unspecified.into(),
     }
 }
 

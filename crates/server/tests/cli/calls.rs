@@ -48,6 +48,14 @@ async fn every_option_reaches_the_server() {
                 consistency: None,
             }),
         ),
+        (
+            "set-user-state -1 suspended",
+            Call::SetUserState(SetUserStateRequest { user_id: -1, state: UserState::Suspended.into() }),
+        ),
+        (
+            "set-user-state 1 deactivated",
+            Call::SetUserState(SetUserStateRequest { user_id: 1, state: UserState::Deactivated.into() }),
+        ),
         ("delete-user -1", Call::DeleteUser(DeleteUserRequest { user_id: -1 })),
         (
             "operation x/1",
@@ -125,18 +133,20 @@ async fn answers_are_printed_for_people() {
 }
 
 #[tokio::test]
-async fn a_deletion_is_waited_for_if_so_said() {
-    let (fake, endpoint) = Fake::start().await;
-    let outcome = run(&endpoint, "delete-user 7").await;
-    assert!(outcome.out.contains("state          OPERATION_STATE_RUNNING\n"), "{}", outcome.out);
-    assert_eq!(fake.calls().len(), 1);
-    let outcome = run(&endpoint, "delete-user 7 --wait").await;
-    assert!(outcome.out.contains("state          OPERATION_STATE_DONE\n"), "{}", outcome.out);
-    let target = Some(get_operation_request::Target::UserId(7));
-    assert_eq!(
-        fake.calls()[2..],
-        [GetOperationRequest { target: target.clone() }, GetOperationRequest { target }].map(Call::Operation)
-    );
+async fn an_operation_is_waited_for_if_so_said() {
+    for command in ["delete-user 7", "set-user-state 7 active"] {
+        let (fake, endpoint) = Fake::start().await;
+        let outcome = run(&endpoint, command).await;
+        assert!(outcome.out.contains("state          OPERATION_STATE_RUNNING\n"), "{}", outcome.out);
+        assert_eq!(fake.calls().len(), 1);
+        let outcome = run(&endpoint, &format!("{command} --wait")).await;
+        assert!(outcome.out.contains("state          OPERATION_STATE_DONE\n"), "{}", outcome.out);
+        let target = Some(get_operation_request::Target::UserId(7));
+        assert_eq!(
+            fake.calls()[2..],
+            [GetOperationRequest { target: target.clone() }, GetOperationRequest { target }].map(Call::Operation)
+        );
+    }
 }
 
 #[tokio::test]
@@ -162,7 +172,7 @@ async fn answers_are_printed_as_proto3_json() {
                 {"userId": "9007199254740993", "following": "90071992547409930", "followers": "0", "posts": "3"},
             ]}),
         ),
-        ("list-followers 1", json!({"users": [], "nextPageToken": ""})),
+        ("list-followers 1", json!({"users": [], "nextPageToken": "", "filteredCount": 0})),
     ];
     for (line, expected) in cases {
         assert_eq!(run(&endpoint, &format!("{line} --json")).await.json(), expected, "{line}");

@@ -55,6 +55,7 @@ async fn rows_arrive_in_order_and_problems_are_named_by_line() {
          self         1\n\
          over limit   0\n\
          unavailable  0\n\
+         blocked      0\n\
          bad          4\n\
          line 1: UNREADABLE: not a number: \"follower\"\n\
          line 5: SELF_REFERENCE: refused\n\

@@ -11,8 +11,7 @@ use crate::{
 #[tokio::test]
 async fn every_option_reaches_the_server() {
     let (fake, endpoint) = Fake::start().await;
-    let options =
-        "--order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9";
+    let options = "--order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --viewer 6";
     let (followed_from, followed_before) =
         (Some(Timestamp { seconds: 1_700_000_000, nanos: 0 }), Some(Timestamp { seconds: 1_800_000_000, nanos: 0 }));
     let (order, page_size, page_token) = (ListOrder::OldestFirst.into(), 7, "9".to_owned());
@@ -24,6 +23,7 @@ async fn every_option_reaches_the_server() {
         page_token: String::new(),
         time_budget: Some(Duration { seconds: 0, nanos: 250_000_000 }),
         consistency: None,
+        viewer_id: -6,
     };
     let cases = [
         (
@@ -36,6 +36,7 @@ async fn every_option_reaches_the_server() {
                 page_size,
                 page_token: page_token.clone(),
                 consistency: None,
+                viewer_id: 6,
             }),
         ),
         (
@@ -48,10 +49,11 @@ async fn every_option_reaches_the_server() {
                 page_size,
                 page_token,
                 consistency: None,
+                viewer_id: 6,
             }),
         ),
         (
-            "common-follows 1 -2 --order other-newest-first --page-size -1 --time-budget 250ms".to_owned(),
+            "common-follows 1 -2 --order other-newest-first --page-size -1 --time-budget 250ms --viewer -6".to_owned(),
             Call::CommonFollows(common.clone()),
         ),
         (
@@ -98,7 +100,12 @@ async fn all_pages_are_one_table_and_one_document() {
     assert_eq!(json["nextPageToken"], "");
     assert_eq!(users(json), (1..=ENTRIES).collect::<Vec<_>>());
 
+    // One row of each page is left out.
+    let outcome = run(&endpoint, "list-following 1 --all --viewer 6").await;
+    assert!(outcome.out.ends_with("\nfiltered_count  3\n"), "{}", outcome.out);
+
     let json = run(&endpoint, "common-follows 1 2 --all --json").await.json();
+    assert_eq!(json["filteredCount"], 3);
     assert_eq!(json["totalCount"], "1201");
     // The first page was not complete.
     assert_eq!(json["complete"], false);

@@ -5,9 +5,11 @@
 mod admin;
 mod answers;
 mod batches;
+mod blocks;
 mod calls;
 mod export;
 mod feed;
+mod handlers;
 mod import;
 mod lists;
 mod relations;

@@ -30,7 +30,7 @@ async fn every_option_reaches_the_server() {
             }),
         ),
         (
-            "mutuals -1 --order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --consistency fully-consistent",
+            "mutuals -1 --order oldest-first --from 2023-11-14T22:13:20Z --before 1800000000000 --page-size 7 --page-token 9 --viewer 6 --consistency fully-consistent",
             Call::Mutuals(ListMutualsRequest {
                 user_id: -1,
                 order: ListOrder::OldestFirst.into(),
@@ -39,6 +39,7 @@ async fn every_option_reaches_the_server() {
                 page_size: 7,
                 page_token: "9".to_owned(),
                 consistency: latest(),
+                viewer_id: 6,
             }),
         ),
         (
@@ -53,7 +54,7 @@ async fn every_option_reaches_the_server() {
             }),
         ),
         (
-            "common-followers 1 2 --page-size 3 --page-token 9 --time-budget 250ms --consistency fully-consistent",
+            "common-followers 1 2 --viewer 6 --page-size 3 --page-token 9 --time-budget 250ms --consistency fully-consistent",
             Call::CommonFollowers(CommonFollowersRequest {
                 user_id: 1,
                 other_id: 2,
@@ -61,6 +62,7 @@ async fn every_option_reaches_the_server() {
                 page_token: "9".to_owned(),
                 time_budget,
                 consistency: latest(),
+                viewer_id: 6,
             }),
         ),
         (
@@ -110,15 +112,34 @@ async fn every_option_reaches_the_server() {
 #[tokio::test]
 async fn relationships_are_printed_for_people_and_as_json() {
     let (_fake, endpoint) = Fake::start().await;
-    let outcome = run(&endpoint, "relationships 1 2 3 6").await;
-    let lines: Vec<_> = outcome.out.lines().map(str::trim).collect();
-    assert_eq!(lines[0], "target_id  following  followed_by  mutual  followed_at                  followed_by_at");
-    assert_eq!(lines[1], "2  true       false        false   2023-11-14T22:13:20.000007Z  -");
-    assert_eq!(lines[3], "6  true       true         true    2023-11-14T22:13:20.000007Z  2023-11-14T22:13:20.000008Z");
+    let outcome = run(&endpoint, "relationships 1 2 3 5 6").await;
+    let lines: Vec<Vec<_>> = outcome.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let (at, since) = ("2023-11-14T22:13:20.000007Z", "2023-11-14T22:13:20.000008Z");
+    let columns =
+        ["target_id", "following", "followed_by", "mutual", "followed_at", "blocking", "blocked_by", "muting"];
+    let times = ["muted_until", "followed_by_at", "blocked_at", "blocked_by_at", "muted_at"];
+    assert_eq!(lines[0], [&columns[..], &times].concat());
+    let blocked_at = "2023-11-14T22:13:20.000009Z";
+    assert_eq!(
+        lines[1..],
+        [
+            ["2", "true", "false", "false", at, "false", "false", "false", "-", "-", "-", "-", "-"],
+            ["3", "false", "true", "false", "-", "false", "false", "false", "-", since, "-", "-", "-"],
+            ["5", "false", "false", "false", "-", "true", "false", "false", "-", "-", blocked_at, "-", "-"],
+            ["6", "true", "true", "true", at, "false", "false", "false", "-", since, "-", "-", "-"],
+        ]
+    );
     let json = run(&endpoint, "relationships 1 3 --json").await.json();
-    let at = "2023-11-14T22:13:20.000008Z";
-    let expected =
-        json!({"targetId": "3", "following": false, "followedBy": true, "mutual": false, "followedByAt": at});
+    let expected = json!({
+        "targetId": "3",
+        "following": false,
+        "followedBy": true,
+        "mutual": false,
+        "followedByAt": since,
+        "blocking": false,
+        "blockedBy": false,
+        "muting": false,
+    });
     assert_eq!(json, json!({"relationships": [expected]}));
 }
 
@@ -135,5 +156,8 @@ async fn all_pages_are_one_document() {
     let json = run(&endpoint, "known-followers 1 2 --all --json").await.json();
     assert_eq!((&json["complete"], &json["totalCount"]), (&json!(false), &json!(ENTRIES.to_string())));
     let json = run(&endpoint, "common-followers 1 2 --all --json").await.json();
-    assert_eq!(json, json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": ""}));
+    assert_eq!(
+        json,
+        json!({"users": [], "totalCount": "0", "complete": true, "nextPageToken": "", "filteredCount": 0})
+    );
 }

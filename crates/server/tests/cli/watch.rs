@@ -16,6 +16,16 @@ token b
 2023-11-14T22:13:20.000010Z\tdeleted\t1
 2023-11-14T22:13:20.000011Z\tchanged\t11
 token c
+2023-11-14T22:13:20.000012Z\tblocked\t1\t2\t2023-11-14T22:13:20.000003Z
+2023-11-14T22:13:20.000013Z\tunblocked\t1\t2\t2023-11-14T22:13:20.000003Z
+2023-11-14T22:13:20.000014Z\tmuted\t1\t2\t2023-11-14T22:13:20.000003Z
+2023-11-14T22:13:20.000015Z\tmuted\t1\t2\t2023-11-14T22:13:20.000003Z\t2023-11-14T22:13:20.000004Z
+2023-11-14T22:13:20.000016Z\tunmuted\t1\t2\t2023-11-14T22:13:20.000003Z
+token d
+2023-11-14T22:13:20.000017Z\tstate\t2\tsuspended
+2023-11-14T22:13:20.000018Z\tput-aside\t1\t2\t2023-11-14T22:13:20.000003Z
+2023-11-14T22:13:20.000019Z\trestored\t1\t2\t2023-11-14T22:13:20.000003Z
+token e
 ";
 
 #[tokio::test(start_paused = true)]
@@ -40,7 +50,7 @@ async fn a_watch_goes_on_where_it_broke() {
 async fn messages_are_lines_of_json() {
     let (_fake, endpoint) = Fake::start().await;
     let outcome = run(&endpoint, "watch --from b --json").await;
-    let message: serde_json::Value = serde_json::from_str(outcome.out.trim_end()).unwrap();
+    let message: serde_json::Value = serde_json::from_str(outcome.out.lines().next().unwrap()).unwrap();
     assert_eq!(message["resumeToken"], "c");
     assert_eq!(message["changes"][0]["followed"]["source"], "contacts");
     assert_eq!(message["changes"][1]["userDeleted"]["userId"], "1");

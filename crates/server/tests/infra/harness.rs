@@ -20,11 +20,24 @@ use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, body::Body, client::Grpc, service::Routes};
 use tonic_prost::ProstCodec;
+use tracing::{
+    Subscriber,
+    dispatcher::{DefaultGuard, Dispatch},
+};
 
 use crate::service::{BEHAVIOUR, StandIn};
 
 /// Far more than anything here takes; a test that hangs fails by it.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Has a subscriber get what happens on this thread, until the guards are dropped.
+///
+/// While there is just one, tracing asks only the thread that is the first to meet an event whether anybody wants it: that of another test,
+/// which has no subscriber, would silence it for all. So there is a second one, which is kept, and all are asked.
+pub(crate) fn on_this_thread(subscriber: impl Subscriber + Send + Sync) -> (Dispatch, DefaultGuard) {
+    let second = Dispatch::new(tracing_subscriber::registry());
+    (second, tracing::dispatcher::set_default(&Dispatch::new(subscriber)))
+}
 
 /// A running server.
 pub(crate) struct TestServer {

@@ -9,9 +9,12 @@ use socialgraph_server::{
     config::{Log, LogFormat},
     telemetry::subscriber,
 };
-use tracing_subscriber::{fmt::MakeWriter, util::SubscriberInitExt as _};
+use tracing_subscriber::fmt::MakeWriter;
 
-use crate::{harness::TestServer, service::BEHAVIOUR};
+use crate::{
+    harness::{TestServer, on_this_thread},
+    service::BEHAVIOUR,
+};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -44,7 +47,7 @@ async fn errors_are_logged_once_with_method_request_id_and_cause_and_good_calls_
     let lines = Lines::default();
     let log = Log { filter: "info".to_owned(), format: LogFormat::Json };
     // For this thread, which runs all of this test.
-    let _guard = subscriber(&log, None, lines.clone()).set_default();
+    let _guards = on_this_thread(subscriber(&log, None, lines.clone()));
     let server = TestServer::start(&[]).await;
     let client = server.client();
     client.unary("Follow", &[]).await.unwrap();

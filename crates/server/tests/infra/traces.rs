@@ -25,10 +25,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::server::TcpIncoming};
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::{
-    harness::{TestServer, patiently},
+    harness::{TestServer, on_this_thread, patiently},
     service::BEHAVIOUR,
 };
 
@@ -80,7 +79,7 @@ async fn a_call_is_a_span_under_its_callers() {
     let provider = tracer_provider(&endpoint, &telemetry).unwrap();
     let log = Log { filter: "off".to_owned(), ..Log::default() };
     // For this thread, which runs all of this test but the exporter's own.
-    let _guard = subscriber(&log, Some(&provider), std::io::sink).set_default();
+    let _guards = on_this_thread(subscriber(&log, Some(&provider), std::io::sink));
 
     let server = TestServer::start(&[]).await;
     let client = server.client();
@@ -117,7 +116,7 @@ async fn what_a_call_asks_of_redis_is_spans_under_the_calls() {
     let telemetry = config::Telemetry { otlp_endpoint: None, sample_ratio: 0.0, service_name: "graph-b".to_owned() };
     let provider = tracer_provider(&endpoint, &telemetry).unwrap();
     let log = Log { filter: "off".to_owned(), ..Log::default() };
-    let _guard = subscriber(&log, Some(&provider), std::io::sink).set_default();
+    let _guards = on_this_thread(subscriber(&log, Some(&provider), std::io::sink));
 
     let redis = LocalCluster::start(Options::temporary(Topology::Single).unwrap()).await.unwrap();
     let address = redis.addresses()[0].to_string();

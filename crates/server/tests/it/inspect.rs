@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use model::UserId;
 use socialgraph::{
     admin::v1::{InspectUserRequest, InspectUserResponse, RedisKey},
-    v1::ScrollFeedRequest,
+    v1::{DismissRecommendationRequest, ScrollFeedRequest},
 };
 
-use crate::support::{Api, Place, eventually, row};
+use crate::support::{Api, Place, eventually, now, row};
 
 async fn inspect(api: &Api, user_id: i64) -> InspectUserResponse {
     api.admin().inspect_user(InspectUserRequest { user_id }).await.expect("inspect").into_inner()
@@ -37,7 +37,7 @@ async fn a_user_never_seen_has_no_keys(place: Place) {
 
 /// Every key but those of single posts, of which there may be any number.
 async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
-    let api = place.serve(&[]).await;
+    let api = place.serve(&[("limits.follows-per-hour", "10")]).await;
     api.follow(1, 2).await;
     api.follow(2, 1).await;
     api.follow(1, 3).await;
@@ -46,6 +46,13 @@ async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
     api.unfollow(3, 1).await;
     api.publish(1, "a post").await;
     api.scroll(ScrollFeedRequest { user_id: 1, ..ScrollFeedRequest::default() }).await;
+    api.block(1, 4).await;
+    api.mute(1, 4, None).await;
+    api.mute(1, 5, Some(now() + 3_600_000_000)).await;
+    api.social()
+        .dismiss_recommendation(DismissRecommendationRequest { user_id: 1, dismissed_id: 4 })
+        .await
+        .expect("dismiss");
     place.settled().await;
     let answer = inspect(&api, 1).await;
     let in_redis: BTreeSet<String> = place
@@ -68,7 +75,11 @@ async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
         // The post, and what keeps an empty inbox in being.
         ("inbox:1", Some(2), "listpack"),
         ("feed:1", None, "listpack"),
-        ("log", Some(4), "stream"),
+        ("blocking:1", Some(1), "listpack"),
+        ("muting:1", Some(2), "listpack"),
+        ("mute_ends:1", Some(1), "listpack"),
+        ("dismissed:1", Some(1), "listpack"),
+        ("log", Some(7), "stream"),
     ] {
         let key = key(&answer, kind);
         assert_eq!((key.entries, key.encoding.as_str()), (entries, encoding), "{key:?}");
@@ -76,6 +87,8 @@ async fn it_names_every_key_that_the_user_and_the_partition_have(place: Place) {
     }
     let clock = key(&answer, "clock");
     assert!(clock.exists && clock.shared && clock.bytes > 0 && clock.entries.is_none() && !clock.encoding.is_empty());
+    let rate = key(&answer, "rate:1");
+    assert!(rate.exists && !rate.shared && rate.bytes > 0 && rate.entries.is_none());
     let pending = key(&answer, "pending");
     assert!(!pending.exists && pending.shared && pending.entries.is_none());
 }

@@ -7,9 +7,10 @@ use model::UserId;
 use rand::Rng;
 use socialgraph::v1::{PublishPostRequest, ScrollFeedRequest};
 
-use crate::support::{Api, Described, Place, row, row_at, seeded};
+use crate::support::{Api, Described, Place, now, row, row_at, seeded};
 
-const OF_USERS: [&str; 7] = ["following", "left", "followers", "gone", "posts", "inbox", "feed"];
+const OF_USERS: [&str; 11] =
+    ["following", "left", "followers", "gone", "posts", "inbox", "feed", "blocking", "muting", "mute_ends", "rate"];
 /// Those of a post or a request of a user.
 const OF_POSTS: [&str; 2] = ["post", "request"];
 const OF_PARTITIONS: [&str; 4] = ["log", "pending", "clock", "trimmed"];
@@ -23,19 +24,22 @@ async fn mixed_workload(api: &Api) {
     let mut pick = || {
         let follower = random.random_range(0..IDS.len());
         let followee = (follower + random.random_range(1..IDS.len())) % IDS.len();
-        (IDS[follower], IDS[followee], random.random_range(0..6))
+        (IDS[follower], IDS[followee], random.random_range(0..9))
     };
     for _ in 0..400 {
         let (follower, followee, choice) = pick();
         match choice {
-            0 | 1 => drop(api.follow(follower, followee).await),
+            0 | 1 => drop(api.try_follow(follower, followee).await),
             2 => drop(api.unfollow(follower, followee).await),
             3 => {
                 let request_id = format!("{{x}}:{followee}");
                 let request = PublishPostRequest { author_id: follower, request_id, ..Default::default() };
                 drop(api.publish_with(request).await);
             }
-            4 => drop(api.scroll(ScrollFeedRequest { user_id: follower, ..Default::default() }).await),
+            4 => drop(api.block(follower, followee).await),
+            5 => drop(api.unblock(follower, followee).await),
+            6 => drop(api.mute(follower, followee, (followee > 99).then(|| now() + 3_600_000_000)).await),
+            7 => drop(api.scroll(ScrollFeedRequest { user_id: follower, ..Default::default() }).await),
             _ => {
                 drop(api.import(vec![row_at(follower, followee, 1_600_000_000_000_000), row(followee, follower)]).await)
             }
@@ -75,11 +79,14 @@ fn expected_of_user(keys: &Keyspace, key: &str, tag: &str, id: &str) -> (Slot, O
 async fn after_a_mixed_workload_every_key_is_known_and_in_its_slot(place: Place) {
     for partitions in [64, 1_024] {
         let place = Place { partitions, ..place.another().await };
-        let api = place.serve(&[]).await;
+        let api = place.serve(&[("limits.follows-per-hour", "1000")]).await;
         mixed_workload(&api).await;
         place.settled().await;
         let found = place.redis.scan(&format!("{}:*", place.name)).await;
         assert!(found.len() > 300, "{} keys", found.len());
+        for kind in OF_USERS {
+            assert!(found.iter().any(|(_, key)| key.contains(&format!("}}:{kind}:"))), "no {kind}");
+        }
         let mut of_users: BTreeMap<i64, BTreeSet<Slot>> = BTreeMap::new();
         for (_, key) in &found {
             let (slot, user) = expected(&place, key);

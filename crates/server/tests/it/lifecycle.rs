@@ -7,7 +7,7 @@ use socialgraph::v1::{
 use tonic::Code;
 
 use crate::{
-    support::{Api, Place, Refusal, assert_mirrored, eventually, refused, row_at},
+    support::{Api, Place, Refusal, assert_mirrored, eventually, now, refused, row_at},
     traces,
 };
 
@@ -40,12 +40,11 @@ async fn done(api: &Api, user: i64) -> Operation {
 }
 
 /// Nothing mentions a deleted user but what may.
-async fn assert_no_trace(place: &Place, user: i64) {
+pub(crate) async fn assert_no_trace(place: &Place, user: i64) {
     place.settled().await;
-    let (id, keys) = (user.to_string(), place.keys().pattern());
-    let found = place.redis.on_each_node(&["EVAL", traces::FIND, "0", &id, &keys]).await;
-    for found in found {
-        assert_eq!(traces::left_of(&found), [""; 0]);
+    let keys = place.keys().pattern();
+    for node in 0..place.redis.nodes() {
+        assert_eq!(traces::left(user, &keys, async |command| place.redis.on_node(node, command).await).await, []);
     }
 }
 
@@ -75,6 +74,10 @@ async fn no_trace_is_left_of_lists_posts_and_feeds(place: Place) {
         .await
         .unwrap();
 
+    api.block(USER, 9_000).await;
+    api.mute(USER, 9_000, None).await;
+    api.mute(USER, 9_001, Some(now() + 3_600_000_000)).await;
+
     let begun = delete(&api, USER).await;
     assert_eq!((begun.kind(), begun.user_id), (OperationKind::DeleteUser, USER));
     assert_eq!((begun.edges_total, begun.posts_total), (551, 150));
@@ -90,6 +93,26 @@ async fn no_trace_is_left_of_lists_posts_and_feeds(place: Place) {
     for reader in [210, 449, USER] {
         assert!(api.scroll(ScrollFeedRequest { user_id: reader, ..Default::default() }).await.items.is_empty());
     }
+}
+
+/// The 129th of a list has the first 96 sealed, and the bound of that segment outlives the 96th.
+async fn no_trace_is_left_between_the_segments_of_long_lists(place: Place) {
+    let api = place.serve(&[]).await;
+    let sealed_last = 700_096;
+    // Times that rise, and a single one.
+    for (owner, step) in [(1, 1), (2, 0)] {
+        let ids = || (700_001..=700_128).map(move |id| (id, BEGIN + id * step));
+        let rows = ids().map(|(id, at)| row_at(owner, id, at)).chain(ids().map(|(id, at)| row_at(id, 10 + owner, at)));
+        assert_eq!(api.import(rows.collect()).await.created, 256);
+        api.follow(owner, 700_200).await;
+        api.follow(700_200, 10 + owner).await;
+    }
+    assert_eq!(place.snapshot().await.keys().filter(|key| key.ends_with(":parts")).count(), 4, "long lists");
+    delete(&api, sealed_last).await;
+    done(&api, sealed_last).await;
+    assert_no_trace(&place, sealed_last).await;
+    let users = [1, 2, 11, 12].into_iter().chain(700_001..=700_200);
+    assert_eq!(assert_mirrored(&api, users).await.len(), 4 * 128);
 }
 
 async fn later_calls_about_a_deleted_user_are_refused(place: Place) {
@@ -233,6 +256,7 @@ async fn a_deletion_ends_what_races_it(place: Place) {
 
 on_each_backend!(
     no_trace_is_left_of_lists_posts_and_feeds,
+    no_trace_is_left_between_the_segments_of_long_lists,
     later_calls_about_a_deleted_user_are_refused,
     a_user_never_seen_can_be_deleted,
     field_g3_mass_deletion_leaves_counts_equal_to_lists,

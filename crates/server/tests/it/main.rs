@@ -34,6 +34,7 @@ macro_rules! on_each_backend {
 mod admin;
 mod bad_input;
 mod batches;
+mod blocks;
 mod changing_lists;
 mod common;
 mod export;
@@ -53,6 +54,7 @@ mod metrics;
 mod reads;
 mod recommend;
 mod relations;
+mod states;
 mod support;
 #[path = "../traces/mod.rs"]
 mod traces;
@@ -67,6 +69,7 @@ fn cases_times_backends() {
         admin::CASES,
         bad_input::CASES,
         batches::CASES,
+        blocks::CASES,
         changing_lists::CASES,
         common::CASES,
         export::CASES,
@@ -84,6 +87,7 @@ fn cases_times_backends() {
         reads::CASES,
         recommend::CASES,
         relations::CASES,
+        states::CASES,
         watch::CASES,
     ]
     .iter()

@@ -84,7 +84,9 @@ async fn changes_of(
                 }
                 let since = match change {
                     FollowerChange::Present { followed_at, .. } => Some(followed_at),
-                    FollowerChange::Absent { .. } => None,
+                    FollowerChange::Absent { .. } | FollowerChange::Shown { .. } | FollowerChange::Hidden { .. } => {
+                        None
+                    }
                 };
                 changed.insert(edge.followee(), since);
             }

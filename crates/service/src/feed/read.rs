@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use futures::join;
 use model::{Deadline, FeedEntry, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Inbox, Place, Scroll},
+    ops::{Inbox, Muted, Place, Scroll},
 };
 
 use super::{
@@ -37,7 +38,7 @@ pub(super) struct Stretch {
 impl Reading<'_> {
     /// The next entries from a place on, at most `limit` (1 to 1,000) of them.
     ///
-    /// Where there is no inbox it is filled first. One round trip where there is one; one more as long as authors are being
+    /// Where there is no inbox it is filled first. One round trip where there is one; two more as long as authors are being
     /// merged.
     pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
         let (mut filled, mut healed) = (false, false);
@@ -66,7 +67,10 @@ impl Reading<'_> {
                 }
                 Inbox::Live { floor, merging, mut entries, .. } => {
                     if !merging.is_empty() {
-                        let authors = merging.iter().map(|&(author, since)| (author, Some(since))).collect();
+                        let mut authors: Vec<_> =
+                            merging.iter().map(|&(author, since)| (author, Some(since))).collect();
+                        let muted = self.store.run(&Muted(self.reader), Traffic::Interactive, self.deadline).await?;
+                        authors.retain(|(author, _)| !muted.contains(author));
                         let pulled = self.ask(authors, from, floor, limit, None).await?;
                         entries.extend(pulled.entries);
                         entries.sort_unstable_by(|one, other| other.cmp(one));
@@ -98,7 +102,13 @@ impl Reading<'_> {
             (None, Some(floor)) => Some(Place::At(floor)),
             (from, _) => from,
         };
-        let authors = followed(self.store, self.reader, self.deadline).await?;
+        let muted = Muted(self.reader);
+        let (authors, muted) = join!(
+            followed(self.store, self.reader, self.deadline),
+            self.store.run(&muted, Traffic::Interactive, self.deadline)
+        );
+        let (mut authors, muted) = (authors?, muted?);
+        authors.retain(|(author, _)| !muted.contains(author));
         let found = self.ask(authors, from, None, limit - entries.len(), Some(self.until)).await?;
         entries.extend(found.entries);
         Ok(Stretch { entries, reach: found.reach })

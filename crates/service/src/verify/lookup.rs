@@ -107,7 +107,11 @@ impl Pending {
         }
         self.edges.extend(changes.iter().filter_map(|change| match *change {
             LogChange::Edge(edge, _) => Some(edge),
-            LogChange::Post(_) | LogChange::Deleted(_) => None,
+            LogChange::Post(_)
+            | LogChange::Deleted(_)
+            | LogChange::State(..)
+            | LogChange::Blocked { .. }
+            | LogChange::Other => None,
         }));
     }
 

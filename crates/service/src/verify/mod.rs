@@ -9,8 +9,11 @@ mod lookup;
 use std::time::Instant;
 
 use keyspace::List;
-use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, Window};
-use store::StoreError;
+use model::{Deadline, Entry, Micros, Order, TokenKind, UserId, UserState, Window};
+use store::{
+    StoreError, Traffic,
+    ops::{FindOperation, UserOperation},
+};
 
 use self::drift::Found;
 pub(crate) use self::drift::show_metrics;
@@ -79,6 +82,7 @@ impl Graph {
         let VerifyQuery { user, edges, ref page_token, repair } = query;
         let bound_to = [user.get(), i64::from(repair)];
         let mut progress = self.inner.open_progress(&bound_to, page_token)?;
+        self.check_not_moving(user, deadline).await?;
         let mut check = Check { inner: &self.inner, user, repair, deadline, found: Found::default() };
         let (begun, patience) = (Instant::now(), deadline.remaining() / 2);
         let mut seen = 0;
@@ -91,6 +95,17 @@ impl Graph {
         };
         let next_page_token = next.map_or_else(String::new, |next| self.inner.seal_progress(&bound_to, next));
         Ok(check.found.into_page(seen as u64, next_page_token))
+    }
+}
+
+impl Graph {
+    /// Fails while a user is not active, or becomes so: then the ends of the user's edges differ on purpose.
+    async fn check_not_moving(&self, user: UserId, deadline: Deadline) -> Result<(), ServiceError> {
+        match self.inner.store.run(&FindOperation(user), Traffic::Interactive, deadline).await? {
+            Some(UserOperation { state: UserState::Deleted, .. }) | None => Ok(()),
+            Some(UserOperation { state: UserState::Active, done_at: Some(_), .. }) => Ok(()),
+            Some(_) => Err(ServiceError::UserUnavailable),
+        }
     }
 }
 

@@ -104,6 +104,7 @@ fn a_batch_commits_each_row_once_and_numbers_the_new_ones() {
             ],
             source: String::new(),
             max_following: 3,
+            per_hour: 0,
             seen: Version(0),
         };
         let committed = world.run(batch).await;
@@ -115,7 +116,9 @@ fn a_batch_commits_each_row_once_and_numbers_the_new_ones() {
                 RowOutcome::Existing { .. }
                 | RowOutcome::Superseded
                 | RowOutcome::OverLimit
-                | RowOutcome::Unavailable => None,
+                | RowOutcome::Unavailable
+                | RowOutcome::Blocked
+                | RowOutcome::TooMany { .. } => None,
             })
             .collect();
         let last = committed.version.0;
@@ -144,6 +147,7 @@ fn the_limit_holds_for_the_resulting_set() {
             followers: vec![FollowerRows { follower: user(1), rows }],
             source: String::new(),
             max_following: 4,
+            per_hour: 0,
             seen: Version(0),
         };
         let committed = world.run(batch.clone()).await;

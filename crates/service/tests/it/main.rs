@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where it cannot go on")]
 
 mod apply;
+mod blocks;
 mod commit;
 mod convert;
 mod feed;

@@ -2,20 +2,14 @@
 
 use std::time::Duration;
 
-use model::{Entry, Version};
+use model::Entry;
 use store::ops::{Apply, FollowerChange, Settle, TrimLog};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
 
-fn version_of(change: FollowerChange) -> Version {
-    match change {
-        FollowerChange::Present { version, .. } | FollowerChange::Absent { version, .. } => version,
-    }
-}
-
 async fn settle(world: &World, change: FollowerChange) {
     let partition = world.store.keys().partition(user(1));
-    world.run(Settle { partition, versions: vec![version_of(change)] }).await;
+    world.run(Settle { partition, versions: vec![change.version()] }).await;
 }
 
 #[test]
@@ -129,7 +123,7 @@ fn the_log_is_trimmed_to_what_is_pending() {
         let trim = TrimLog { partition, retention: Duration::ZERO, patience: Duration::ZERO };
         assert_eq!(world.run(trim).await, 0, "everything is pending");
 
-        let versions = changes[..600].iter().map(|&change| version_of(change)).collect();
+        let versions = changes[..600].iter().map(|&change| change.version()).collect();
         world.run(Settle { partition, versions }).await;
         let removed = world.run(trim).await;
         assert!((500..=600).contains(&removed), "whole nodes of the stream before the oldest pending: {removed}");

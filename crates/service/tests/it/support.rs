@@ -101,7 +101,7 @@ impl World {
         let partition = self.store.keys().partition(edge.follower());
         let rows = vec![FollowRow { followee: edge.followee(), followed_at }];
         let followers = vec![FollowerRows { follower: edge.follower(), rows }];
-        Follow { partition, followers, source: String::new(), max_following: 10_000, seen }
+        Follow { partition, followers, source: String::new(), max_following: 10_000, per_hour: 0, seen }
     }
 
     /// The first half of a follow that must be new, as the change that its second half applies.

@@ -2,15 +2,9 @@
 
 use model::{Micros, Version};
 use socialgraph_service::Freshness;
-use store::ops::{DueChange, Follow, FollowRow, FollowerChange, FollowerRows, Written, WrittenSoFar};
+use store::ops::{DueChange, Follow, FollowRow, FollowerRows, Written, WrittenSoFar};
 
 use crate::support::{World, edge, on_each_backend, user};
-
-fn version_of(change: FollowerChange) -> Version {
-    match change {
-        FollowerChange::Present { version, .. } | FollowerChange::Absent { version, .. } => version,
-    }
-}
 
 fn versions(pending: &[DueChange]) -> Vec<Version> {
     pending.iter().map(|change| change.version).collect()
@@ -27,7 +21,7 @@ fn what_is_pending_up_to_a_version_is_told_in_parts() {
         assert_eq!(written(world, Version(1), "").await.clock, Version(0));
         let mut committed = Vec::new();
         for followee in 2..72 {
-            committed.push(version_of(world.commit_new(edge(1, followee), None).await));
+            committed.push(world.commit_new(edge(1, followee), None).await.version());
         }
         let last = committed[69];
         let first_part = written(world, last, "").await;
@@ -50,6 +44,7 @@ fn an_entry_of_many_rows_counts_for_each_of_them() {
             followers: vec![FollowerRows { follower: user(1), rows }],
             source: String::new(),
             max_following: 10_000,
+            per_hour: 0,
             seen: Version(0),
         };
         let last = world.run(commit).await.version;
@@ -74,7 +69,7 @@ fn posts_are_left_out_however_many_wait() {
             world.redis("XADD", &log, &[&id, "p", &format!("1 {post} {post}")]).await;
             world.redis("ZADD", &pending, &[&post, &post]).await;
         }
-        let followed = version_of(world.commit_new(edge(1, 2), None).await);
+        let followed = world.commit_new(edge(1, 2), None).await.version();
         let first_part = written(world, followed, "").await;
         assert_eq!(first_part.pending, []);
         let rest = written(world, followed, &first_part.next).await;
@@ -89,7 +84,7 @@ fn a_token_finishes_all_that_is_pending_up_to_its_write() {
         let graph = world.graph_without_relay().await;
         let mut last = None;
         for followee in 2..152 {
-            last = Some(version_of(world.commit_new(edge(1, followee), None).await));
+            last = Some(world.commit_new(edge(1, followee), None).await.version());
         }
         let partition = world.store.keys().partition(user(1));
         let format = world.redis("HGET", &world.store.keys().format(), &["token_key"]).await;

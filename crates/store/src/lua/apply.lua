@@ -1,18 +1,24 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t>, followers:<t>:parts, gone:<t> and state:<t> of each followee t, each followee once; or the same of
---             shards, and the facts of each in place of the state.
--- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of the keys: the number n of its
---             changes, and n times '+' or '-', the follower, the version, and the score: of the new edge, or of the removed
---             one (0: whatever is not newer than the version, if it is in the head or one of the 128 newest segments).
+-- Keys:       followers:<t>, followers:<t>:parts, gone:<t>, state:<t> and blocking:<t> of each followee t, each followee once; or the
+--             same of shards, and the facts of each in place of the last two.
+-- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of
+--             the keys: the number n of its changes, and n times '+' or '-', the follower, the version, and the score: of the
+--             new edge, or of the removed one (0: whatever is not newer than the version, if it is in the head or one of the 128
+--             newest segments). Of edges that are there, and of which the follower's state is what changed, 's' (show) or 'h'
+--             (hide) in place of '+' or '-', and the version of that state.
 -- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
 --             one for each list that may need another shard: a '+' and the number of the list, from 0; and one for each addition that
---             is refused: a '!', the number of the change, and why (u: the followee is not active), with a blank in between. Of shards: for each by
---             how many entries all changes made it longer, and a number that gets higher with each change.
+--             is refused: a '!', the number of the change, and why (u: the followee is not active; b: the followee blocks the
+--             follower), with a blank in between; and one for each edge to show whose followee's state ever changed lately: a '=', the
+--             number of the change, whether the followee is active (a, or i), and the version of the followee's state, with blanks in
+--             between. Of shards: for each by how many entries all changes made it longer, and a number that gets higher with each
+--             change.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
 --             removal takes away exactly the edge that it names. What belongs into a shard is to be applied there as well; the
---             shard then knows of the removals that it may see an addition after.
+--             shard then knows of the removals that it may see an addition after. What was shown or hidden for a newer state of the follower is not
+--             shown or hidden for an older one.
 --             An addition that is refused does nothing; its follower's edge is to be withdrawn.
 -- Cost:       O(changes log list), at most 64 changes and 16 expired tombstones a removal. All reads come before the first write.
 
@@ -21,36 +27,64 @@ local MOST_SEARCHED = 128
 local MANY_SEGMENTS = 128
 
 local kept, is_shard = tonumber(ARGV[1]), ARGV[2] == 'shard'
-local STEP = 4
+local STEP = is_shard and 4 or 5
 local told = {}
 local any_is_long, any_is_gone = any_exists(2, STEP), any_exists(3, STEP)
-local any_has_state = not is_shard and any_exists(4, STEP)
+local any_has_state, any_blocks = not is_shard and any_exists(4, STEP), not is_shard and any_exists(5, STEP)
 -- Of a user who was deleted. Nothing is there, and nothing may come to be.
 if is_shard and redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return { '0 0' } end
 
--- Why no addition to the list of a followee is taken, nothing if they are; and whether none ever will be.
-local function refusal_of(key)
-  local state = any_has_state and redis.call('HGET', key, 'state')
-  return state and 'u', state == 'deleted'
+-- The state of a followee, nothing if that is active; and its version, nothing if it did not change lately.
+local function state_of(key)
+  if not any_has_state then return nil end
+  local known = redis.call('HMGET', key, 'state', 'version')
+  return known[1] or nil, known[2] or nil
+end
+
+-- Whether the user of a list blocks a follower.
+local function is_blocked(key, follower)
+  return any_blocks and redis.call('ZSCORE', key, follower)
+end
+
+-- Whether the list may have exactly this edge already: an addition that comes again, of a followee who is not active any more, is none.
+local function has_edge(list, follower, score)
+  local name = part_at(list, score, follower)
+  if shard_of(name) then return true end
+  local key = key_of_part(list, name)
+  local since = key and redis.call('ZSCORE', key, follower)
+  return not key or since and tonumber(since) == tonumber(score)
 end
 
 local changes_before = 0
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
-local function sum_up(gone, refusal, first, changes)
+local function sum_up(list, gone, blocking, state, state_version, first, changes)
   local added, removed, tombstones, places = {}, {}, {}, {}
   for at = first, first + 4 * (changes - 1), 4 do
     local place = changes_before + (at - first) / 4
     local kind, follower, version, score = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-    if kind == '+' and refusal then
-      told[#told + 1] = '!' .. place .. ' ' .. refusal
-    elseif kind == '+' then
+    local adds, mark = kind == '+' or kind == 's', 'of ' .. follower
+    local is_move = kind == 's' or kind == 'h'
+    local shown = is_move and (tombstones[mark] or any_is_gone and redis.call('ZSCORE', gone, mark))
+    if shown and tonumber(shown) > tonumber(version) then
+      kind, adds = '', false
+    elseif is_move then
+      tombstones[mark] = version
+    end
+    if kind == 's' and state_version then
+      told[#told + 1] = '=' .. place .. ' ' .. (state and 'i' or 'a') .. ' ' .. state_version
+    end
+    if adds and state == 'deleted' or kind == '+' and state and not has_edge(list, follower, score) then
+      told[#told + 1] = '!' .. place .. ' u'
+    elseif adds and is_blocked(blocking, follower) then
+      told[#told + 1] = '!' .. place .. ' b'
+    elseif adds then
       local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
       local before = added[follower]
       if (not buried or tonumber(buried) < tonumber(version)) and (not before or tonumber(before) < tonumber(score)) then
         added[follower], places[follower] = score, place
       end
-    else
+    elseif kind ~= '' then
       local before = tonumber(added[follower])
       if before and (before == tonumber(score) or score == '0' and before <= tonumber(version)) then
         added[follower] = nil
@@ -124,9 +158,10 @@ local argument = 3
 for key = 1, #KEYS, STEP do
   local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
   list.is_shard = is_shard
-  local refusal, is_for_good = refusal_of(KEYS[key + 3])
-  local added, removed, tombstones, places = sum_up(KEYS[key + 2], refusal, argument + 1, changes)
-  if is_for_good then tombstones = {} end
+  local state, state_version = state_of(KEYS[key + 3])
+  local added, removed, tombstones, places =
+    sum_up(list, KEYS[key + 2], KEYS[key + 4], state, state_version, argument + 1, changes)
+  if state == 'deleted' then tombstones = {} end
   writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
   argument = argument + 1 + 4 * changes
 end

@@ -1,7 +1,7 @@
 -- Seals what a head has too much, in a list of the first format, whose head has all entries.
 --
 -- Keys:       the head of the list, its parts, and for a list of whom somebody follows its ids.
--- Arguments:  none.
+-- Arguments:  1 if it is a list of posts, or 0.
 -- Returns:    how many segments were made, and 1 if the head still has too many entries or 0.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes.
@@ -10,12 +10,12 @@
 local MOST_SEGMENTS = 8
 
 local list = open_list(1)
-list.ids = KEYS[3]
+list.ids, list.is_of_posts = KEYS[3], ARGV[1] == '1'
 local too_many = redis.call('ZCARD', list.head) - MOST_OF_PART
 list.plans = {}
 for number = 1, math.min(MOST_SEGMENTS, math.ceil(too_many / SEALED)) do
-  local last = number * SEALED - 1
-  local bound = redis.call('ZRANGE', list.head, last, last, 'WITHSCORES')
+  local last = number * SEALED
+  local bound = place_after(list, list.head, last) or redis.call('ZRANGE', list.head, last - 1, last - 1, 'WITHSCORES')
   local id, key = new_segment(list)
   list.plans[number] = { name = '', key = list.head, rows = {}, bound = bound, new_id = id, new_key = key }
 end

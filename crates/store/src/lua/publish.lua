@@ -19,7 +19,7 @@ local author, post, timeline_member, inbox_member = ARGV[4], ARGV[5], ARGV[6], A
 local published, ahead, fingerprint = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
 local cap, kept, patience, call = tonumber(ARGV[11]), ARGV[12], tonumber(ARGV[13]), ARGV[14]
 
-if redis.call('EXISTS', KEYS[12]) == 1 then return { 'u', '0', '0', 0, post, 0 } end
+if redis.call('HEXISTS', KEYS[12], 'state') == 1 then return { 'u', '0', '0', 0, post, 0 } end
 
 local FACTS = { 'fingerprint', 'version', 'published_at', 'audience' }
 local function exists(version, published_at, audience, id)
@@ -55,6 +55,7 @@ local version = string.format('%.0f', next)
 local score = published > 0 and ARGV[8] or version
 local inbox = open_inbox(KEYS[10], KEYS[11], 13)
 local posts = open_list(4)
+posts.is_of_posts = true
 plan_rows(posts, { { score, timeline_member } })
 if #needs > 1 then return needs end
 

@@ -1,14 +1,14 @@
 -- Removes the posts of an author from an inbox, unless the reader follows the author.
 --
--- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, and inbox:<u>:<n> of every segment of
---             the reader u.
+-- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, muting:<u>,
+--             mute_ends:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the author, in decimal and as the last 8 bytes of an entry; the most entries of an inbox.
 -- Returns:    how many entries were removed; of 64 there may be more.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes.
 -- Cost:       O(list), at most the inbox's cap of entries read and 64 removed.
 
-local inbox = open_inbox(KEYS[1], KEYS[2], 7)
+local inbox = open_inbox(KEYS[1], KEYS[2], 9)
 if not inbox or follows_each(open_following(3), { ARGV[1] })[1] then return 0 end
 local removed = 0
 for part = #inbox.directory, 0, -1 do

@@ -1,8 +1,8 @@
--- Reads an inbox: the entries after a place whose authors are still followed. Where there is no inbox, or the one that was being
+-- Reads an inbox: the entries after a place whose authors are still followed and not muted. Where there is no inbox, or the one that was being
 -- built was given up, makes an empty one that accepts pushes, for the caller to fill.
 --
--- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, and inbox:<u>:<n> of every segment of
---             the reader u.
+-- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, muting:<u>,
+--             mute_ends:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the reader, the place to go on from, newest first: score (empty: from the newest) and member, which comes after
 --             what is read; the most entries, at most 1,000; a name for a new inbox; for how many milliseconds it is the
 --             caller's to fill; for how many milliseconds an inbox is kept that nobody reads; the most entries of an inbox.
@@ -19,10 +19,10 @@ local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), to
 local MOST_MERGING = 1000
 
 -- Somebody who is not active has an empty feed, and gets no inbox.
-if redis.call('EXISTS', KEYS[6]) == 1 then return { 'live', '0', '', {}, {} } end
+if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {} } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 7)
+local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 9)
 local parts = { head, feed }
 if inbox then
   for part = 1, #inbox.directory do parts[#parts + 1] = key_of(inbox, part) end
@@ -40,7 +40,7 @@ if until_filled then
   return { 'new' }
 end
 if not inbox or redis.call('HLEN', feed) > MOST_MERGING then
-  redis.call('UNLINK', head, feed, unpack(KEYS, 7))
+  redis.call('UNLINK', head, feed, unpack(KEYS, 9))
   redis.call('ZADD', head, 0, '')
   local full = math.min(MOST_ENTRIES, cap + 1)
   redis.call('HSET', feed, 'name', name, 'floor', '', 'segments', '', 'full', full, 'building', lease_ends)
@@ -70,6 +70,19 @@ local function author_of(entry)
   return millions > 0 and string.format('%.0f%06.0f', millions, units) or string.format('%.0f', units)
 end
 
+local mutes = redis.call('EXISTS', KEYS[7]) == 1
+-- Whom of some authors the reader does not mute now.
+local function not_muted(authors)
+  if not mutes or #authors == 0 then return authors end
+  local left = {}
+  local muted = redis.call('ZMSCORE', KEYS[7], unpack(authors))
+  for at, author in ipairs(authors) do
+    local ends = muted[at] and redis.call('ZSCORE', KEYS[8], author)
+    if not muted[at] or ends and tonumber(ends) <= now * 1000 then left[#left + 1] = author end
+  end
+  return left
+end
+
 local followed = { [reader] = true }
 local function learn(rows)
   local unknown = {}
@@ -80,6 +93,8 @@ local function learn(rows)
       unknown[#unknown + 1] = author
     end
   end
+  if #unknown == 0 then return end
+  unknown = not_muted(unknown)
   if #unknown == 0 then return end
   local follows = follows_each(following, unknown)
   for at, author in ipairs(unknown) do followed[author] = follows[at] end

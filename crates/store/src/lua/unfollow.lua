@@ -1,7 +1,7 @@
 -- Commits the end of a follow. Ending what is not there is a change too: it supersedes older rows of an import, and removes
 -- a half edge from the followee's list.
 --
--- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u> of the follower u.
+-- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, aside:<u> of the follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the follower u, the followee, and for how many
 --             seconds `left` is kept.
 -- Returns:    the version, the score of the removed edge (0 if there was none), and 1 if the follower has an inbox or 0.
@@ -19,6 +19,8 @@ local part, segment, score
 if redis.call('ZSCORE', list.head, followee) or list.is_long and redis.call('SISMEMBER', list.ids, followee) == 1 then
   part, segment, score = search(list, followee, math.huge)
   if #needs > 1 then return needs end
+else
+  part, segment, score = '', KEYS[9], redis.call('ZSCORE', KEYS[9], followee)
 end
 score = score or '0'
 local expired = redis.call('ZRANGE', KEYS[7], '-inf', now - kept * 1000000, 'BYSCORE', 'LIMIT', 0, 16)
@@ -26,7 +28,7 @@ local expired = redis.call('ZRANGE', KEYS[7], '-inf', now - kept * 1000000, 'BYS
 redis.call('XADD', KEYS[1], version .. '-0', '-', follower .. ' ' .. followee .. ' ' .. score)
 redis.call('SET', KEYS[3], version)
 redis.call('ZADD', KEYS[2], version, version)
-if part then
+if score ~= '0' then
   take_out(list, part, segment, followee)
   drop_empty(list, part, segment)
 end

@@ -1,7 +1,7 @@
 -- Commits the ends of several follows of one follower: BatchUnfollow. Each is what unfollow.lua commits, but the list is not
 -- searched: the caller says since when it believes each edge to be there.
 --
--- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u> of the follower u.
+-- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, aside:<u> of the follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the follower u, for how many seconds `left` is kept; then for
 --             each row the followee, each once, and since when they are followed in microseconds (0 if not at all).
 -- Returns:    the version of the first end (they count up from there, in the order of the rows; 0 if there is none); for each row the
@@ -21,6 +21,7 @@ local list = open_following(4)
 local followees = {}
 for argument = 4, #ARGV, 2 do followees[#followees + 1] = ARGV[argument] end
 local heads = redis.call('ZMSCORE', list.head, unpack(followees))
+local aside = redis.call('EXISTS', KEYS[9]) == 1 and redis.call('ZMSCORE', KEYS[9], unpack(followees)) or {}
 local sealed = list.is_long and redis.call('SMISMEMBER', list.ids, unpack(followees)) or {}
 
 local scores, log, ends = {}, {}, {}
@@ -34,6 +35,8 @@ for row, followee in ipairs(followees) do
     key = key_of_part(list, name)
     score = key and redis.call('ZSCORE', key, followee)
     is_missed = not score
+  elseif not score and aside[row] then
+    key, score = KEYS[9], aside[row]
   end
   scores[row] = is_missed and 'm' or score or '0'
   if not is_missed then

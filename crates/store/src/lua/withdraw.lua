@@ -1,7 +1,7 @@
 -- Commits the end of follows that their followees' partitions do not take, or no longer. Unlike an unfollow it leaves nothing behind:
 -- the follower may follow again, and rows of an import are not superseded, as far as the followee's partition lets them.
 --
--- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids and feed:<u> of each follower u.
+-- Keys:       log, pending, clock; then following:<u>, following:<u>:parts, following:<u>:ids, feed:<u> and aside:<u> of each follower u.
 -- Arguments:  the highest version seen of this partition (0 if none); then for each follower, in the order of the keys: u, the number n
 --             of its rows, and n times the followee and the score of the edge.
 -- Returns:    the version of the first change (they count up from there, in the order of the rows; where nothing changed, the
@@ -15,7 +15,7 @@ local seen = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local first = math.max(time[1] * 1000000 + time[2], clock + 1, seen + 1)
-local any_is_long = any_exists(5, 4)
+local any_is_long = any_exists(5, 5)
 
 local letters, inboxes, log, writes = {}, {}, {}, {}
 local key, argument = 4, 2
@@ -27,6 +27,9 @@ while key < #KEYS do
     local name = part_at(list, score, followee)
     local part = key_of_part(list, name)
     local since = part and redis.call('ZSCORE', part, followee)
+    if not since then
+      name, part, since = '', KEYS[key + 4], redis.call('ZSCORE', KEYS[key + 4], followee)
+    end
     local is_there = since and tonumber(since) == tonumber(score)
     letters[#letters + 1] = is_there and 'r' or 'n'
     if is_there then
@@ -37,7 +40,7 @@ while key < #KEYS do
   end
   writes[#writes + 1] = { list, found }
   inboxes[#inboxes + 1] = redis.call('EXISTS', KEYS[key + 3]) == 1 and 'y' or 'n'
-  key = key + 4
+  key = key + 5
   argument = argument + 2 + 2 * rows
 end
 if #needs > 1 then return needs end

@@ -1,5 +1,7 @@
 //! The first half of a write: the truth about an edge, in its follower's partition.
 
+use std::time::Duration;
+
 use fred::types::Value;
 use keyspace::{Key, Keyspace, Partition, SlotGroup};
 use model::{Edge, Micros, UserId, Version};
@@ -24,6 +26,8 @@ pub struct Follow {
     pub source: String,
     /// The most that anyone may follow.
     pub max_following: u32,
+    /// How many follows an hour anyone may make; 0: as many as they like.
+    pub per_hour: u32,
     /// The highest version seen of the partition.
     pub seen: Version,
 }
@@ -76,15 +80,13 @@ pub enum RowOutcome {
     OverLimit,
     /// The follower is not active.
     Unavailable,
-}
-
-impl Follow {
-    /// One follow, from now.
-    pub fn one(edge: Edge, partition: Partition, source: String, max_following: u32, seen: Version) -> Self {
-        let rows = vec![FollowRow { followee: edge.followee(), followed_at: None }];
-        let followers = vec![FollowerRows { follower: edge.follower(), rows }];
-        Self { partition, followers, source, max_following, seen }
-    }
+    /// The follower blocks the followee.
+    Blocked,
+    /// The follower made as many follows in the last hour as they may.
+    TooMany {
+        /// When there may be another one.
+        retry_after: Duration,
+    },
 }
 
 impl Operation for Follow {
@@ -92,17 +94,26 @@ impl Operation for Follow {
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let rows: usize = self.followers.iter().map(|follower| follower.rows.len()).sum();
-        let mut names = Vec::with_capacity(3 + 6 * self.followers.len());
+        let mut names = Vec::with_capacity(3 + 9 * self.followers.len());
         names.extend([keys.log(self.partition), keys.pending(self.partition), keys.clock(self.partition)]);
-        let mut args = Vec::with_capacity(3 + 2 * (self.followers.len() + rows));
-        args.extend([version(self.seen), self.max_following.into(), self.source.as_str().into()]);
+        let mut args = Vec::with_capacity(4 + 2 * (self.followers.len() + rows));
+        args.extend([version(self.seen), self.max_following.into(), self.per_hour.into(), self.source.as_str().into()]);
         let mut growing = Vec::new();
         for FollowerRows { follower, rows } in &self.followers {
             if rows.len() >= MANY_ROWS {
                 growing.push(names.len() + 1);
             }
             names.extend(following_keys(keys, *follower));
-            names.extend([keys.left(*follower), keys.feed(*follower), keys.state(*follower)]);
+            names.extend([
+                keys.left(*follower),
+                keys.feed(*follower),
+                keys.state(*follower),
+                keys.blocking(*follower),
+                keys.aside(*follower),
+            ]);
+            if self.per_hour > 0 {
+                names.push(keys.rate(*follower));
+            }
             args.extend([Value::Integer(follower.get()), Value::Integer(rows.len() as i64)]);
             for row in rows {
                 let at = row.followed_at.map_or(0, |at| at.get().cast_signed());
@@ -129,6 +140,8 @@ impl Operation for Follow {
                 b's' => RowOutcome::Superseded,
                 b'l' => RowOutcome::OverLimit,
                 b'u' => RowOutcome::Unavailable,
+                b'b' => RowOutcome::Blocked,
+                b'r' => RowOutcome::TooMany { retry_after: Duration::from_micros(value::score_text(score)?.get()) },
                 other => return Err(StoreError::Refused(format!("unknown outcome {:?}", char::from(other)))),
             });
         }
@@ -186,7 +199,7 @@ pub(super) fn unfollow_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
     let partition = keys.partition(follower);
     let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
     names.extend(following_keys(keys, follower));
-    names.extend([keys.left(follower), keys.feed(follower)]);
+    names.extend([keys.left(follower), keys.feed(follower), keys.aside(follower)]);
     names
 }
 

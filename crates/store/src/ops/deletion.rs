@@ -2,13 +2,14 @@
 
 use fred::types::Value;
 use keyspace::{Key, Keyspace, List, Partition, Shard, SlotGroup};
-use model::{FeedEntry, Micros, UserId, Version};
+use model::{FeedEntry, UserId, Version};
 
 use super::{
     Operation,
     commit::version,
     inbox::inbox_segments,
     lists::{following_keys, list_keys},
+    states::{UserOperation, operation},
 };
 use crate::{StoreError, call::Call, script, value};
 
@@ -26,62 +27,22 @@ pub struct DeleteUser {
     pub seen: Version,
 }
 
-/// What is known of the end of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deletion {
-    /// The version of its commit.
-    pub version: Version,
-    /// How many edges the user had, of both directions.
-    pub edges: u64,
-    /// How many posts the user had.
-    pub posts: u64,
-    /// When all was removed; `None`: there may be more to do.
-    pub done_at: Option<Micros>,
-}
-
 impl Operation for DeleteUser {
-    type Output = Deletion;
+    type Output = UserOperation;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (user, partition) = (self.user, keys.partition(self.user));
         let mut names = vec![keys.log(partition), keys.clock(partition), keys.operations(partition), keys.state(user)];
         names.extend(list_keys(keys, List::Following, user));
         names.extend(list_keys(keys, List::Followers, user));
-        names.extend([keys.posts(user), keys.posts_parts(user)]);
+        names.extend([keys.posts(user), keys.posts_parts(user), keys.aside(user)]);
         let args = vec![version(self.seen), user.get().into()];
         Ok(Call::script(&script::DELETE_USER, SlotGroup::new(names)?, args))
     }
 
-    fn answer(&self, answer: Value) -> Result<Deletion, StoreError> {
-        let facts: [Value; 4] = value::array_of(answer)?;
-        deletion(&facts)
+    fn answer(&self, answer: Value) -> Result<UserOperation, StoreError> {
+        operation(answer)?.ok_or_else(|| StoreError::Refused("a deletion became no operation".to_owned()))
     }
-}
-
-/// What is known of the end of a user, if it was committed.
-#[derive(Clone, Copy, Debug)]
-pub struct FindDeletion(pub UserId);
-
-impl Operation for FindDeletion {
-    type Output = Option<Deletion>;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("HMGET", keys.state(self.0), ["version", "edges", "posts", "done"]))
-    }
-
-    fn answer(&self, answer: Value) -> Result<Option<Deletion>, StoreError> {
-        let facts: [Value; 4] = value::array_of(answer)?;
-        if facts[0].is_null() { Ok(None) } else { deletion(&facts).map(Some) }
-    }
-}
-
-fn deletion([version, edges, posts, done]: &[Value; 4]) -> Result<Deletion, StoreError> {
-    Ok(Deletion {
-        version: Version(value::number(version)?),
-        edges: value::number(edges)?,
-        posts: value::number(posts)?,
-        done_at: value::optional_score(done)?,
-    })
 }
 
 /// The users of a partition whom unfinished operations are about, the oldest operations first, at most 64.
@@ -217,11 +178,17 @@ impl Operation for EndDeletion {
         let [following, following_parts, following_ids] = following_keys(keys, user);
         let mut names: Vec<Key> = vec![keys.operations(keys.partition(user)), keys.state(user)];
         names.extend([following, keys.followers(user), keys.posts(user), following_parts, keys.posts_parts(user)]);
+        names.push(keys.aside(user));
         names.extend([following_ids, keys.list_parts(List::Followers, user), keys.shards(user)]);
         names.extend([
             keys.left(user),
             keys.gone(user),
+            keys.aside_marks(user),
             keys.dismissed(user),
+            keys.blocking(user),
+            keys.muting(user),
+            keys.mute_ends(user),
+            keys.rate(user),
             keys.inbox(user),
             keys.feed(user),
             keys.state_worker(user),

@@ -40,6 +40,31 @@ pub enum FollowerChange {
         /// The version of the change.
         version: Version,
     },
+    /// It is there, and its follower is active again.
+    Shown {
+        /// Its score.
+        followed_at: Micros,
+        /// The version of the follower's state.
+        version: Version,
+    },
+    /// It is there, but its follower is not active any more.
+    Hidden {
+        /// Its score.
+        followed_at: Micros,
+        /// The version of the follower's state.
+        version: Version,
+    },
+}
+
+impl FollowerChange {
+    /// The version of the change, or of the follower's state.
+    pub fn version(self) -> Version {
+        let (Self::Present { version, .. }
+        | Self::Absent { version, .. }
+        | Self::Shown { version, .. }
+        | Self::Hidden { version, .. }) = self;
+        version
+    }
 }
 
 /// What became of an [`Apply`].
@@ -51,6 +76,19 @@ pub struct Applied {
     pub large: Vec<UserId>,
     /// Additions that the followees' partitions refused. Nothing was done, and the edges are to be withdrawn.
     pub refused: Vec<Refused>,
+    /// Of edges to show, those whose followee's state ever changed lately.
+    pub shown: Vec<Shown>,
+}
+
+/// What the followee's partition knows of an edge to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Which.
+    pub edge: Edge,
+    /// Whether the followee is active.
+    pub is_active: bool,
+    /// The version of the followee's state.
+    pub version: Version,
 }
 
 /// An addition that was refused.
@@ -69,12 +107,15 @@ pub struct Refused {
 pub enum Refusal {
     /// The followee is not active.
     Unavailable,
+    /// The followee blocks the follower.
+    Blocked,
 }
 
 impl Refusal {
     fn parse(letter: &str) -> Option<Self> {
         match letter {
             "u" => Some(Self::Unavailable),
+            "b" => Some(Self::Blocked),
             _ => None,
         }
     }
@@ -98,6 +139,14 @@ impl Apply {
         Self { changes }
     }
 
+    /// Reads the number of a change, a letter and a version.
+    fn shown(&self, text: &str) -> Option<Shown> {
+        let mut words = text.split(' ');
+        let (edge, _) = *self.changes.get(words.next()?.parse::<usize>().ok()?)?;
+        let is_active = words.next()? == "a";
+        Some(Shown { edge, is_active, version: Version(words.next()?.parse().ok()?) })
+    }
+
     fn by_followee(&self) -> impl Iterator<Item = &[(Edge, FollowerChange)]> {
         self.changes.chunk_by(|(one, _), (next, _)| one.followee() == next.followee())
     }
@@ -110,6 +159,8 @@ fn push_changes<'a>(args: &mut Vec<Value>, changes: impl ExactSizeIterator<Item 
         let (kind, at, change_version) = match *change {
             FollowerChange::Present { followed_at, version } => ("+", followed_at.get(), version),
             FollowerChange::Absent { removed, version } => ("-", removed.map_or(0, Micros::get), version),
+            FollowerChange::Shown { followed_at, version } => ("s", followed_at.get(), version),
+            FollowerChange::Hidden { followed_at, version } => ("h", followed_at.get(), version),
         };
         args.extend([
             Value::from_static_str(kind),
@@ -124,7 +175,7 @@ impl Operation for Apply {
     type Output = Applied;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut names = Vec::with_capacity(4 * self.changes.len());
+        let mut names = Vec::with_capacity(5 * self.changes.len());
         let mut args = Vec::with_capacity(2 + 5 * self.changes.len());
         let mut growing = Vec::new();
         args.extend([Value::Integer(GONE_KEPT_SECONDS), Value::from_static_str("")]);
@@ -134,7 +185,7 @@ impl Operation for Apply {
                 growing.push(names.len() + 1);
             }
             names.extend(list_keys(keys, List::Followers, followee));
-            names.extend([keys.gone(followee), keys.state(followee)]);
+            names.extend([keys.gone(followee), keys.state(followee), keys.blocking(followee)]);
             push_changes(&mut args, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
@@ -151,16 +202,25 @@ impl Operation for Apply {
                 applied.large.push(list[0].0.followee());
                 continue;
             }
+            if let Some(shown) = text.strip_prefix('=') {
+                applied.shown.push(self.shown(shown).ok_or_else(wrong)?);
+                continue;
+            }
             let (number, what) = text.split_once(' ').ok_or_else(wrong)?;
             let place = number.strip_prefix('!').unwrap_or(number);
             let change = place.parse::<usize>().ok().and_then(|number| self.changes.get(number));
             let &(edge, change) = change.ok_or_else(wrong)?;
             match change {
-                FollowerChange::Present { followed_at, .. } if place != number => {
+                FollowerChange::Present { followed_at, .. } | FollowerChange::Shown { followed_at, .. }
+                    if place != number =>
+                {
                     let refusal = Refusal::parse(what).ok_or_else(wrong)?;
                     applied.refused.push(Refused { edge, followed_at, refusal });
                 }
-                FollowerChange::Present { .. } | FollowerChange::Absent { .. } => {
+                FollowerChange::Present { .. }
+                | FollowerChange::Absent { .. }
+                | FollowerChange::Shown { .. }
+                | FollowerChange::Hidden { .. } => {
                     applied.routed.push(Routed { shard: value::shard(what)?, edge, change })
                 }
             }
@@ -184,8 +244,10 @@ impl ApplyToShard {
     /// Where the changes are probably to be made.
     fn segments_of_changes(&self) -> BTreeSet<&str> {
         let places = self.changes.iter().filter_map(|(edge, change)| {
-            let (FollowerChange::Present { followed_at: at, .. } | FollowerChange::Absent { removed: Some(at), .. }) =
-                *change
+            let (FollowerChange::Present { followed_at: at, .. }
+            | FollowerChange::Absent { removed: Some(at), .. }
+            | FollowerChange::Shown { followed_at: at, .. }
+            | FollowerChange::Hidden { followed_at: at, .. }) = *change
             else {
                 return None;
             };

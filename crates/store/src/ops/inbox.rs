@@ -100,7 +100,7 @@ pub fn inbox_segments(keys: &Keyspace, reader: UserId, cap: u32) -> impl Iterato
 fn whole(keys: &Keyspace, reader: UserId, cap: u32) -> Result<SlotGroup, StoreError> {
     let mut names = vec![keys.inbox(reader), keys.feed(reader)];
     names.extend(following_keys(keys, reader));
-    names.push(keys.state(reader));
+    names.extend([keys.state(reader), keys.muting(reader), keys.mute_ends(reader)]);
     names.extend(inbox_segments(keys, reader, cap));
     Ok(SlotGroup::new(names)?)
 }

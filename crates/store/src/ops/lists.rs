@@ -338,7 +338,8 @@ impl Operation for Convert {
             Chain::Follows(List::Followers, user) => list_keys(keys, List::Followers, user).into(),
             Chain::Posts(author) => vec![keys.posts(author), keys.posts_parts(author)],
         };
-        Ok(Call::script(&script::CONVERT, SlotGroup::new(names)?, Vec::new()))
+        let is_of_posts = matches!(self.0, Chain::Posts(_));
+        Ok(Call::script(&script::CONVERT, SlotGroup::new(names)?, vec![i64::from(is_of_posts).into()]))
     }
 
     fn answer(&self, answer: Value) -> Result<Converted, StoreError> {

@@ -12,9 +12,12 @@ mod inbox;
 mod keyspace;
 mod lists;
 mod look_up;
+mod marks;
+mod moves;
 mod pending;
 mod posts;
 mod shards;
+mod states;
 mod tally;
 mod watch;
 mod whole_lists;
@@ -26,12 +29,10 @@ use fred::types::Value;
 pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
-pub use deletion::{
-    ClaimOperation, CloseShard, CountShards, DeleteUser, Deletion, EndDeletion, ErasePosts, FindDeletion, Unfinished,
-};
+pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, EndDeletion, ErasePosts, Unfinished};
 pub use dismissals::{Dismiss, Dismissed};
 pub use export::{ChangesPart, FindLogPlace, ListsRead, LogPlace, ReadChanges, ShortLists};
-pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth};
+pub use followers::{Applied, Apply, ApplyToShard, FollowerChange, Refusal, Refused, Routed, ShardGrowth, Shown};
 pub use imports::{BeginImport, Checkpoint, SaveImport};
 pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
@@ -43,11 +44,14 @@ pub use lists::{
     RangePart, Stretch,
 };
 pub use look_up::{LookUp, LookUpRow, LookedUp, Restate, Restated};
+pub use marks::{Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome, Marked, Marks, Mute, Muted, Unmark};
+pub use moves::{Move, MoveEdges, ReadAside};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
+pub use states::{EndMove, FindOperation, FindPlace, FindState, SaveMove, Saved, SetState, UserOperation};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
 pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span, SpanUsers};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
-use model::{Edge, FeedEntry, Micros, PostId, UserId, Version};
+use model::{Edge, FeedEntry, Micros, PostId, UserId, UserState, Version};
 
 use super::{FollowerChange, Operation, commit::version};
 use crate::{StoreError, call::Call, script, value};
@@ -73,6 +73,19 @@ pub enum LogChange {
     Post(FeedEntry),
     /// The end of a user. It is never pending: an operation finishes it.
     Deleted(UserId),
+    /// Whether a user is active. It is never pending: an operation finishes it.
+    State(UserId, UserState),
+    /// A new block, of the first user.
+    Blocked {
+        /// Who blocks.
+        user: UserId,
+        /// Whom.
+        blocked: UserId,
+        /// Since when.
+        since: Micros,
+    },
+    /// What has no second half: a mute, or the end of a block or of a mute.
+    Other,
 }
 
 impl Operation for Due {
@@ -179,13 +192,19 @@ pub(super) fn parse_change(kind: &str, text: &str, version: Version) -> Option<L
     if kind == "x" {
         return UserId::new(text.parse().ok()?).ok().map(LogChange::Deleted);
     }
+    if kind == "S" {
+        let (user, state) = text.split_once(' ')?;
+        return Some(LogChange::State(UserId::new(user.parse().ok()?).ok()?, UserState::parse(state)?));
+    }
     let mut parts = text.splitn(4, ' ');
     let mut number = || parts.next()?.parse::<i64>().ok();
     let (user, other, score) = (UserId::new(number()?).ok()?, number()?, number()?);
     let score = Micros::new(u64::try_from(score).ok()?).ok();
     let change = match kind {
-        "+" => FollowerChange::Present { followed_at: score?, version },
-        "-" => FollowerChange::Absent { removed: score, version },
+        "+" | "s" => FollowerChange::Present { followed_at: score?, version },
+        "-" | "h" => FollowerChange::Absent { removed: score, version },
+        "b" => return Some(LogChange::Blocked { user, blocked: UserId::new(other).ok()?, since: score? }),
+        "B" | "m" | "M" => return score.map(|_| LogChange::Other),
         "p" => return Some(LogChange::Post(FeedEntry { at: score?, post: PostId::new(other).ok()?, author: user })),
         _ => return None,
     };
@@ -235,6 +254,15 @@ mod tests {
         let post = FeedEntry { at: at(1_600_000_000_000_000), post: PostId::new(77).unwrap(), author: user(5) };
         assert_eq!(entry(&["p", "5 77 1600000000000000"]).unwrap().changes, [LogChange::Post(post)]);
         assert_eq!(entry(&["x", "5"]).unwrap().changes, [LogChange::Deleted(user(5))]);
+        let since = at(1_700_000_000_000_009);
+        assert_eq!(
+            entry(&["-", "5 6 1600000000000000", "b", "5 6 1700000000000009"]).unwrap().changes[1],
+            LogChange::Blocked { user: user(5), blocked: user(6), since }
+        );
+        for other in [&["B", "5 6 1600000000000000"], &["m", "5 6 1600000000000000 0"], &["M", "5 6 1600000000000000"]]
+        {
+            assert_eq!(entry(other).unwrap().changes, [LogChange::Other], "{other:?}");
+        }
         assert_eq!(entry(&[]).unwrap().changes, []);
         for bad in [
             &["+"][..],

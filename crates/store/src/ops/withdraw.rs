@@ -62,7 +62,7 @@ impl Operation for Withdraw {
         for edges in self.by_follower() {
             let follower = edges[0].0.follower();
             names.extend(following_keys(keys, follower));
-            names.push(keys.feed(follower));
+            names.extend([keys.feed(follower), keys.aside(follower)]);
             args.extend([Value::Integer(follower.get()), Value::Integer(edges.len() as i64)]);
             for (edge, at) in edges {
                 args.extend([edge.followee().get().into(), Value::Integer(at.get().cast_signed())]);

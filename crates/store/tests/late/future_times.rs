@@ -4,23 +4,9 @@ use std::time::Duration;
 
 use keyspace::List;
 use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
-use socialgraph_store::{
-    Store,
-    ops::{Apply, Follow, FollowRow, FollowerChange, FollowerRows, Range, RowOutcome, Unfollow},
-};
+use socialgraph_store::ops::{Apply, FollowerChange, Range, Unfollow};
 
-use crate::{Fixture, run};
-
-async fn follow(store: &Store, edge: Edge, followed_at: Option<Micros>) -> (Micros, Version) {
-    let rows = vec![FollowRow { followee: edge.followee(), followed_at }];
-    let partition = store.keys().partition(edge.follower());
-    let followers = vec![FollowerRows { follower: edge.follower(), rows }];
-    let follow = Follow { partition, followers, source: String::new(), max_following: 10, seen: Version(0) };
-    let RowOutcome::Created { followed_at, version } = run(store, follow).await.outcomes[0] else {
-        panic!("not created")
-    };
-    (followed_at, version)
-}
+use crate::{Fixture, follow, run};
 
 /// The list of followers takes the higher of two scores. If the removed edge had the higher one, an addition that
 /// overtakes the removal would be lost.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use model::{Deadline, Edge, UserId, Version};
+use model::{Deadline, Edge, UserId};
 use socialgraph_store::{
     Traffic,
-    ops::{Follow, OldestPending, Settle},
+    ops::{OldestPending, Settle},
 };
 
-use crate::{Fixture, run};
+use crate::{Fixture, follow, run};
 
 /// With a plain command, because Redis forgets scripts when it is started again.
 #[tokio::test]
@@ -18,16 +18,16 @@ async fn a_write_that_was_given_up_while_redis_was_away_is_not_sent_when_it_is_b
     let [follower, followee] = [1, 2].map(|id| UserId::new(id).unwrap());
     let partition = store.keys().partition(follower);
     let edge = Edge::new(follower, followee).unwrap();
-    let committed = run(store, Follow::one(edge, partition, String::new(), 10, Version(0))).await;
+    let (_, committed) = follow(store, edge, None).await;
 
     fixture.redis.kill(0).await.unwrap();
     for _ in 0..20 {
-        let settle = Settle { partition, versions: vec![committed.version] };
+        let settle = Settle { partition, versions: vec![committed] };
         let soon = Deadline::after(Duration::from_millis(30));
         store.run(&settle, Traffic::Interactive, soon).await.unwrap_err();
     }
     fixture.redis.restart(0).await.unwrap();
     // Commands of one connection keep their order, so this answer comes after all that was sent before.
-    assert_eq!(run(store, OldestPending(partition)).await, Some(committed.version));
+    assert_eq!(run(store, OldestPending(partition)).await, Some(committed));
     fixture.stop().await;
 }

@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use keyspace::{Keyspace, PartitionCount};
 use localcluster::{LocalCluster, Options, Topology};
-use model::Deadline;
-use socialgraph_store::{Mode, Operation, Store, StoreConfig, Traffic};
+use model::{Deadline, Edge, Micros, Version};
+use socialgraph_store::{
+    Mode, Operation, Store, StoreConfig, Traffic,
+    ops::{Follow, FollowRow, FollowerRows, RowOutcome},
+};
 use tasks::Tasks;
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -43,4 +46,17 @@ impl Fixture {
 
 async fn run<O: Operation>(store: &Store, operation: O) -> O::Output {
     store.run(&operation, Traffic::Interactive, Deadline::after(LIMIT)).await.unwrap()
+}
+
+/// The first half of a new follow: since when it is, and its version.
+async fn follow(store: &Store, edge: Edge, followed_at: Option<Micros>) -> (Micros, Version) {
+    let rows = vec![FollowRow { followee: edge.followee(), followed_at }];
+    let partition = store.keys().partition(edge.follower());
+    let followers = vec![FollowerRows { follower: edge.follower(), rows }];
+    let follow =
+        Follow { partition, followers, source: String::new(), max_following: 10, per_hour: 0, seen: Version(0) };
+    let RowOutcome::Created { followed_at, version } = run(store, follow).await.outcomes[0] else {
+        panic!("not created")
+    };
+    (followed_at, version)
 }

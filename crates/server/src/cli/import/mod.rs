@@ -136,9 +136,10 @@ fn check_counts(sent: u64, answer: &ImportEdgesResponse) -> Result<(), Error> {
         invalid,
         over_limit,
         unavailable,
+        blocked,
         errors: _,
         rows_skipped: _,
     } = answer;
-    let counted = created + existing + superseded + self_ + invalid + over_limit + unavailable;
+    let counted = created + existing + superseded + self_ + invalid + over_limit + unavailable + blocked;
     if u64::try_from(counted) == Ok(sent) { Ok(()) } else { Err(Error::Miscounted { sent, counted }) }
 }

@@ -43,7 +43,7 @@ impl Problem {
 /// The counts and the first problems.
 pub(super) struct Report {
     /// Name and count, in the order of the contract.
-    counts: [(&'static str, u64); 7],
+    counts: [(&'static str, u64); 8],
     problems: Vec<Problem>,
     more_problems: u64,
     rows: u64,
@@ -55,7 +55,8 @@ impl Report {
     pub(super) fn new(answer: &ImportEdgesResponse, parsed: &mut Parsed, elapsed: Duration) -> Self {
         let count = |count: i64| u64::try_from(count).unwrap_or_default();
         let bad = count(answer.invalid) + parsed.bad;
-        let failed = count(answer.self_) + count(answer.over_limit) + count(answer.unavailable) + bad;
+        let failed =
+            count(answer.self_) + count(answer.over_limit) + count(answer.unavailable) + count(answer.blocked) + bad;
         let mut problems = std::mem::take(&mut parsed.problems);
         problems.extend(answer.errors.iter().map(|error| Problem::refused(error, &parsed.lines)));
         problems.sort_by_key(|problem| problem.line);
@@ -68,6 +69,7 @@ impl Report {
                 ("self", count(answer.self_)),
                 ("overLimit", count(answer.over_limit)),
                 ("unavailable", count(answer.unavailable)),
+                ("blocked", count(answer.blocked)),
                 ("bad", bad),
             ],
             more_problems: failed.saturating_sub(problems.len() as u64),

@@ -1,9 +1,10 @@
 //! The whole graph as a client sees it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, stream};
 use keyspace::List;
+use rand::{Rng, SeedableRng, rngs::StdRng};
 use socialgraph::v1::{BatchGetCountsRequest, ListFollowersRequest, ListFollowingRequest, ListedUser, UserCounts};
 
 use super::caller::Caller;
@@ -22,20 +23,26 @@ pub(crate) fn micros(at: Option<prost_types::Timestamp>) -> i64 {
 
 /// Everyone on a user's list, page by page. Newest first is checked, and that nobody comes twice.
 pub(crate) async fn list(caller: &Caller, list: List, user_id: i64, page_size: i32) -> Vec<(i64, i64)> {
-    let (mut listed, mut page_token) = (Vec::new(), String::new());
-    loop {
-        let (users, next) = page(caller, list, user_id, page_size, page_token).await;
-        listed.extend(users.into_iter().map(|user| (micros(user.followed_at), user.user_id)));
-        if next.is_empty() {
-            break;
-        }
-        page_token = next;
-    }
+    let users = pages(async |token| page(caller, list, user_id, page_size, token).await).await;
+    let listed: Vec<_> = users.into_iter().map(|user| (micros(user.followed_at), user.user_id)).collect();
     assert!(listed.is_sorted_by(|a, b| a.0 >= b.0), "order of {list:?} of {user_id}: {listed:?}");
     let mut ids: Vec<_> = listed.iter().map(|(_, id)| *id).collect();
     ids.sort_unstable();
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "twice on {list:?} of {user_id}: {listed:?}");
     listed.into_iter().map(|(at, id)| (id, at)).collect()
+}
+
+/// All of what a call gives page by page, each with the token of the next.
+pub(crate) async fn pages<U>(mut page: impl AsyncFnMut(String) -> (Vec<U>, String)) -> Vec<U> {
+    let (mut all, mut token) = (Vec::new(), String::new());
+    loop {
+        let (users, next) = page(token).await;
+        all.extend(users);
+        if next.is_empty() {
+            return all;
+        }
+        token = next;
+    }
 }
 
 async fn page(
@@ -109,4 +116,20 @@ async fn side(caller: &Caller, kind: List, users: &[i64]) -> Edges {
         })
     });
     edges.collect()
+}
+
+/// Edges of which a few users, those of the lowest ids from 1, have most, on both sides.
+pub(crate) fn power_law(seed: u64, users: i64, edges: usize) -> BTreeSet<(i64, i64)> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut made = BTreeSet::new();
+    while made.len() < edges {
+        let [follower, followee] = [2.0, 3.0].map(|power| {
+            let uniform: f64 = random.random();
+            1 + ((users - 1) as f64 * uniform.powf(power)) as i64
+        });
+        if follower != followee {
+            made.insert((follower, followee));
+        }
+    }
+    made
 }

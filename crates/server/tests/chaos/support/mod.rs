@@ -5,6 +5,7 @@ pub(crate) mod graph;
 pub(crate) mod http;
 pub(crate) mod instance;
 pub(crate) mod logs;
+pub(crate) mod operation;
 pub(crate) mod process;
 pub(crate) mod redis;
 

@@ -4,6 +4,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{ExitStatus, Output, Stdio},
+    time::Duration,
 };
 
 use nix::{
@@ -20,6 +21,9 @@ use tokio::{
 use super::LIMIT;
 
 const FREE_PORTS: [&str; 3] = ["--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--admin-grpc-listen=127.0.0.1:0"];
+
+/// The environment variable that names the file of a graph to test with.
+pub(crate) const GRAPH_FILE: &str = "SOCIALGRAPH_TEST_GRAPH";
 
 /// A running server.
 pub(crate) struct Process {
@@ -94,7 +98,8 @@ impl Process {
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_socialgraph"));
-    command.kill_on_drop(true);
+    // The service refuses what it does not know and what begins with its name.
+    command.kill_on_drop(true).env_remove(GRAPH_FILE);
     command
 }
 
@@ -116,13 +121,27 @@ pub(crate) fn import(server: SocketAddr, file: &Path) -> Child {
 
 /// The same with more options.
 pub(crate) fn import_with(server: SocketAddr, file: &Path, options: &[&str]) -> Child {
+    client("import", server, options, file)
+}
+
+/// The `export` subcommand into a file.
+pub(crate) fn export(server: SocketAddr, file: &Path) -> Child {
+    client("export", server, &["--output"], file)
+}
+
+fn client(subcommand: &str, server: SocketAddr, options: &[&str], file: &Path) -> Child {
     let mut command = command();
-    command.args(["import", "--json", "--endpoint", &format!("http://{server}")]).args(options).arg(file);
+    command.args([subcommand, "--json", "--endpoint", &format!("http://{server}")]).args(options).arg(file);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("start the import")
+    command.spawn().expect("start the subcommand")
 }
 
 /// Waits for a client subcommand.
 pub(crate) async fn finish(child: Child) -> Output {
-    timeout(LIMIT, child.wait_with_output()).await.expect("ended in time").expect("wait")
+    finish_within(LIMIT, child).await
+}
+
+/// The same, for as long as is given.
+pub(crate) async fn finish_within(limit: Duration, child: Child) -> Output {
+    timeout(limit, child.wait_with_output()).await.expect("ended in time").expect("wait")
 }

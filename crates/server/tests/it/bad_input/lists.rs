@@ -43,8 +43,9 @@ async fn of_lists(place: Place) {
             followed_before: bad_times().last().unwrap(),
             page_token: "x".to_owned(),
             consistency: None,
+            viewer_id: -1,
         };
-        ask(all, &["user_id", "order", "page_size", "followed_from", "followed_before"]).await;
+        ask(all, &["user_id", "order", "page_size", "followed_from", "followed_before", "viewer_id"]).await;
     }
 }
 
@@ -89,8 +90,9 @@ async fn of_common_follows(place: Place) {
         time_budget: Some(Duration { seconds: -1, nanos: 0 }),
         page_token: "x".to_owned(),
         consistency: None,
+        viewer_id: -1,
     };
-    ask(all, &["user_id", "other_id", "order", "page_size", "time_budget"]).await;
+    ask(all, &["user_id", "other_id", "order", "page_size", "time_budget", "viewer_id"]).await;
 }
 
 on_each_backend!(of_lists, of_common_follows);

@@ -43,7 +43,7 @@ async fn common_refuses(api: &Api, request: CommonFollowsRequest) {
 fn question(page_token: &str) -> CommonFollowsRequest {
     let page_token = page_token.to_owned();
     let time_budget = Some(Duration { seconds: 10, nanos: 0 });
-    CommonFollowsRequest { user_id: 1, other_id: 2, page_size: 5, page_token, time_budget, order: 0, consistency: None }
+    CommonFollowsRequest { user_id: 1, other_id: 2, page_size: 5, page_token, time_budget, ..Default::default() }
 }
 
 async fn of_lists_are_bound_to_their_request(place: Place) {
@@ -63,6 +63,7 @@ async fn of_lists_are_bound_to_their_request(place: Place) {
             ListFollowingRequest { followed_from: Some(stamp(BEGIN + 1)), ..good.clone() },
             ListFollowingRequest { followed_before: None, ..good.clone() },
             ListFollowingRequest { followed_before: Some(stamp(BEGIN + 901)), ..good.clone() },
+            ListFollowingRequest { viewer_id: 9, ..good.clone() },
         ];
         for request in foreign {
             list_refuses(&api, side, request).await;
@@ -94,6 +95,7 @@ async fn of_common_follows_are_bound_to_their_request(place: Place) {
         CommonFollowsRequest { user_id: 3, ..good.clone() },
         CommonFollowsRequest { other_id: 3, ..good.clone() },
         CommonFollowsRequest { order: CommonFollowsOrder::OtherNewestFirst.into(), ..good.clone() },
+        CommonFollowsRequest { viewer_id: 9, ..good.clone() },
     ];
     for request in foreign {
         common_refuses(&api, request).await;

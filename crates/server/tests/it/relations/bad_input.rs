@@ -65,6 +65,7 @@ async fn of_searches(place: Place) {
             page_token,
             time_budget,
             consistency,
+            viewer_id: 0,
         };
         let name = |field: &&str| match *field {
             "viewer_id" => "user_id",
@@ -113,6 +114,7 @@ async fn tokens_are_bound_to_their_request(place: Place) {
         ListMutualsRequest { order: ListOrder::OldestFirst.into(), ..good.clone() },
         ListMutualsRequest { followed_from: Some(stamp(BEGIN)), ..good.clone() },
         ListMutualsRequest { followed_before: Some(stamp(BEGIN + 999)), ..good.clone() },
+        ListMutualsRequest { viewer_id: 9, ..good.clone() },
     ];
     let altered = foreign(&token_of_mutuals).into_iter();
     let altered = altered.map(|page_token| ListMutualsRequest { page_token, ..good.clone() });
@@ -128,8 +130,8 @@ async fn tokens_are_bound_to_their_request(place: Place) {
         refused(api.social().known_followers(request.clone()).await, &Refusal::page_token(), request);
     }
     let good = CommonFollowersRequest { page_size: 5, page_token: token_of_both.clone(), ..both(1, 2) };
-    let others =
-        [both(2, 1), both(1, 3)].map(|other| CommonFollowersRequest { page_token: token_of_both.clone(), ..other });
+    let others = [both(2, 1), both(1, 3), CommonFollowersRequest { viewer_id: 9, ..both(1, 2) }]
+        .map(|other| CommonFollowersRequest { page_token: token_of_both.clone(), ..other });
     let altered = foreign(&token_of_both).into_iter();
     let altered = altered.map(|page_token| CommonFollowersRequest { page_token, ..good.clone() });
     for request in others.into_iter().chain(altered) {

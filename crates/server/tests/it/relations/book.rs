@@ -81,6 +81,7 @@ impl Book {
                     mutual: at.is_some() && by.is_some(),
                     followed_at: at.map(stamp),
                     followed_by_at: by.map(stamp),
+                    ..Default::default()
                 }
             })
             .collect();

@@ -3,8 +3,8 @@
 use model::{TokenKey, UserId, Version, WriteName};
 use socialgraph::v1::{
     BatchGetCountsRequest, BatchIsFollowingRequest, CommonFollowersRequest, CommonFollowsRequest, Consistency,
-    GetRelationshipsRequest, IsFollowingRequest, KnownFollowersRequest, ListFollowersRequest, ListFollowingRequest,
-    ListMutualsRequest, ScrollFeedRequest, consistency::Requirement,
+    GetRelationshipsRequest, IsFollowingRequest, KnownFollowersRequest, ListBlockedRequest, ListFollowersRequest,
+    ListFollowingRequest, ListMutedRequest, ListMutualsRequest, ScrollFeedRequest, consistency::Requirement,
 };
 use tonic::{Code, Response, Status};
 
@@ -44,6 +44,8 @@ async fn every_read(api: &Api, choice: &Requirement) -> Vec<(&'static str, Resul
         common_followers: CommonFollowersRequest { consistency: consistency.clone(), ..both(1, 2) },
         list_following: ListFollowingRequest { user_id, consistency: consistency.clone(), ..Default::default() },
         list_followers: ListFollowersRequest { user_id, consistency: consistency.clone(), ..Default::default() },
+        list_blocked: ListBlockedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
+        list_muted: ListMutedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
         batch_get_counts: BatchGetCountsRequest { user_ids: vec![2], consistency: consistency.clone() },
         scroll_feed: ScrollFeedRequest { user_id, consistency: consistency.clone(), ..Default::default() },
     ]
@@ -171,6 +173,32 @@ async fn a_pending_second_half_is_made_visible_by_its_token(place: Place) {
     .await;
 }
 
+/// As if the server had died right after the first half of a block.
+async fn a_pending_half_of_a_block_is_finished_by_its_token(place: Place) {
+    let api = place.serve(&NO_RELAY).await;
+    let (user, other) = (UserId::new(1).unwrap(), UserId::new(2).unwrap());
+    let at = micros(api.follow(2, 1).await.followed_at).to_string();
+    let blocked_at = micros(api.block(1, 2).await.blocked_at);
+    place.settled().await;
+    let keys = place.keys();
+    let partition = keys.partition(user);
+    let (following, followers) = (keys.following(other).to_string(), keys.followers(user).to_string());
+    let (pending, version) = (keys.pending(partition).to_string(), blocked_at.to_string());
+    for command in
+        [["ZADD", &following, &at, "1"], ["ZADD", &followers, &at, "2"], ["ZADD", &pending, &version, &version]]
+    {
+        assert_eq!(place.redis.command(&command).await, "1");
+    }
+    assert_eq!(api.followers(1).await.len(), 1, "the follow of who is blocked");
+    let version = Version(blocked_at.cast_unsigned());
+    let write = WriteName { partition: partition.get(), version, is_applied: false };
+    let consistency = fresh(&token_key(&place).await.seal_consistency(write));
+    let request = ListFollowersRequest { user_id: 1, consistency, ..Default::default() };
+    assert_eq!(api.social().list_followers(request).await.unwrap().into_inner().users, []);
+    assert_eq!(api.is_following(2, 1).await, None);
+    place.settled().await;
+}
+
 /// A pending follow that was undone since must not come back by its token.
 async fn a_pending_follow_that_was_undone_stays_undone(place: Place) {
     let api = place.serve(&NO_RELAY).await;
@@ -189,5 +217,6 @@ on_each_backend!(
     every_read_refuses_bad_choices,
     every_read_tells_a_lost_write,
     a_pending_second_half_is_made_visible_by_its_token,
+    a_pending_half_of_a_block_is_finished_by_its_token,
     a_pending_follow_that_was_undone_stays_undone,
 );

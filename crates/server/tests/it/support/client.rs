@@ -109,8 +109,9 @@ impl Api {
     pub(crate) async fn import(&self, rows: Vec<ImportEdgesRequest>) -> ImportEdgesResponse {
         let sent = rows.len() as i64;
         let answer = self.social().import_edges(tokio_stream::iter(rows)).await.expect("import").into_inner();
-        let ImportEdgesResponse { created, existing, superseded, self_, invalid, over_limit, unavailable, .. } = answer;
-        assert_eq!(created + existing + superseded + self_ + invalid + over_limit + unavailable, sent, "{answer:?}");
+        let ImportEdgesResponse { created, existing, superseded, self_, invalid, .. } = answer;
+        let refused = answer.over_limit + answer.unavailable + answer.blocked;
+        assert_eq!(created + existing + superseded + self_ + invalid + refused, sent, "{answer:?}");
         answer
     }
 }

@@ -47,6 +47,7 @@ impl Query {
             page_size: self.page_size,
             page_token: page_token.to_owned(),
             consistency: None,
+            viewer_id: 0,
         }
     }
 }
@@ -62,10 +63,16 @@ impl Api {
             let page = self.social().list_following(request).await?.into_inner();
             return Ok((page.users, page.next_page_token));
         }
-        let ListFollowingRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency } =
-            request;
-        let request =
-            ListFollowersRequest { user_id, order, followed_from, followed_before, page_size, page_token, consistency };
+        let request = ListFollowersRequest {
+            user_id: request.user_id,
+            order: request.order,
+            followed_from: request.followed_from,
+            followed_before: request.followed_before,
+            page_size: request.page_size,
+            page_token: request.page_token,
+            consistency: request.consistency,
+            viewer_id: request.viewer_id,
+        };
         let page = self.social().list_followers(request).await?.into_inner();
         Ok((page.users, page.next_page_token))
     }

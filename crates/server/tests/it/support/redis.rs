@@ -87,6 +87,11 @@ impl Redis {
         self.servers.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
+    /// How many servers there are.
+    pub(crate) fn nodes(&self) -> usize {
+        self.servers.nodes().len()
+    }
+
     /// The reply to a command of one node.
     pub(crate) async fn on_node(&self, node: usize, command: &[&str]) -> String {
         self.servers.cli(node, command).await.expect("redis command")
@@ -97,16 +102,10 @@ impl Redis {
         self.on_node(0, &[&["-c"], command].concat()).await
     }
 
-    /// What each node answers.
-    pub(crate) async fn on_each_node(&self, command: &[&str]) -> Vec<String> {
-        let nodes = 0..self.servers.nodes().len();
-        futures::future::join_all(nodes.map(|node| self.on_node(node, command))).await
-    }
-
     /// The keys that match a pattern, each with the number of its node.
     pub(crate) async fn scan(&self, pattern: &str) -> Vec<(usize, String)> {
         let mut keys = Vec::new();
-        for node in 0..self.servers.nodes().len() {
+        for node in 0..self.nodes() {
             let reply = self.on_node(node, &["--scan", "--pattern", pattern]).await;
             keys.extend(reply.lines().filter(|line| !line.is_empty()).map(|key| (node, key.to_owned())));
         }
@@ -126,7 +125,7 @@ impl Redis {
     /// The keys that match a pattern, with what is in them.
     pub(crate) async fn describe(&self, pattern: &str) -> Vec<Described> {
         let mut described = Vec::new();
-        for node in 0..self.servers.nodes().len() {
+        for node in 0..self.nodes() {
             let reply = self.on_node(node, &["EVAL", DESCRIBE, "0", pattern]).await;
             described.extend(reply.lines().filter(|line| !line.is_empty()).map(|line| {
                 let [key, digest, seconds] = line.split(' ').collect::<Vec<_>>().try_into().expect("three words");

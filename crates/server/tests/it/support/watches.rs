@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use socialgraph::v1::{
-    RelationshipChange, WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change,
+    RelationshipChange, UserState, WatchRelationshipsRequest, WatchRelationshipsResponse, relationship_change::Change,
 };
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
@@ -15,7 +15,16 @@ use super::{Api, LIMIT, Row, micros};
 pub(crate) enum Event {
     Followed(Row, String),
     Unfollowed(Row),
+    PutAside(Row),
+    Restored(Row),
+    StateSet(i64, UserState),
     Deleted(i64),
+    /// A user, another one, and since when.
+    Blocked(Row),
+    Unblocked(Row),
+    /// And until when, if there is an end.
+    Muted(Row, Option<i64>),
+    Unmuted(Row),
 }
 
 impl Event {
@@ -26,8 +35,9 @@ impl Event {
     /// Whose change it is.
     pub(crate) fn user(&self) -> i64 {
         match self {
-            Self::Followed(row, _) | Self::Unfollowed(row) => row.0,
-            Self::Deleted(user) => *user,
+            Self::Followed(row, _) | Self::Unfollowed(row) | Self::PutAside(row) | Self::Restored(row) => row.0,
+            Self::Blocked(row) | Self::Unblocked(row) | Self::Muted(row, _) | Self::Unmuted(row) => row.0,
+            Self::StateSet(user, _) | Self::Deleted(user) => *user,
         }
     }
 }
@@ -126,7 +136,7 @@ impl Watching {
     pub(crate) fn graph(&self) -> BTreeSet<Row> {
         let mut graph: BTreeMap<i64, BTreeMap<i64, i64>> =
             self.snapshot.iter().map(|(&user, (_, followees))| (user, followees.clone())).collect();
-        let mut versions: BTreeMap<i64, i64> = BTreeMap::new();
+        let (mut versions, mut aside): (BTreeMap<i64, i64>, BTreeSet<Row>) = Default::default();
         for (event, version) in &self.events {
             let last = versions.insert(event.user(), *version).unwrap_or_default();
             assert!(*version > last, "{event:?} at {version} after {last}");
@@ -135,13 +145,28 @@ impl Watching {
             }
             let followees = graph.entry(event.user()).or_default();
             match event {
+                // What is aside may end as well.
+                Event::Unfollowed(row) if aside.remove(row) => {}
                 Event::Followed((_, followee, at), _) => {
                     assert_eq!(followees.insert(*followee, *at), None, "{event:?} twice");
+                }
+                Event::Restored(row) => {
+                    assert!(aside.remove(row), "{event:?} of nothing");
+                    assert_eq!(followees.insert(row.1, row.2), None, "{event:?} twice");
                 }
                 Event::Unfollowed((_, followee, at)) => {
                     assert_eq!(followees.remove(followee), Some(*at), "{event:?} of nothing");
                 }
-                Event::Deleted(_) => {}
+                Event::PutAside(row) => {
+                    assert_eq!(followees.remove(&row.1), Some(row.2), "{event:?} of nothing");
+                    aside.insert(*row);
+                }
+                Event::StateSet(..)
+                | Event::Deleted(_)
+                | Event::Blocked(_)
+                | Event::Unblocked(_)
+                | Event::Muted(..)
+                | Event::Unmuted(_) => {}
             }
         }
         let rows = |(follower, followees): (i64, BTreeMap<i64, i64>)| {
@@ -155,12 +180,22 @@ fn event(RelationshipChange { change, version, changed_at }: RelationshipChange)
     assert_eq!(micros(changed_at), version);
     let event = match change.expect("a change") {
         Change::Followed(begun) => {
-            Event::Followed((begun.follower_id, begun.followee_id, micros(begun.followed_at)), begun.source)
+            let row = (begun.follower_id, begun.followee_id, micros(begun.followed_at));
+            if begun.restored { Event::Restored(row) } else { Event::Followed(row, begun.source) }
         }
         Change::Unfollowed(ended) => {
-            Event::Unfollowed((ended.follower_id, ended.followee_id, micros(ended.followed_at)))
+            let row = (ended.follower_id, ended.followee_id, micros(ended.followed_at));
+            if ended.put_aside { Event::PutAside(row) } else { Event::Unfollowed(row) }
         }
+        Change::UserStateSet(set) => Event::StateSet(set.user_id, set.state()),
         Change::UserDeleted(deleted) => Event::Deleted(deleted.user_id),
+        Change::Blocked(block) => Event::Blocked((block.user_id, block.blocked_id, micros(block.blocked_at))),
+        Change::Unblocked(block) => Event::Unblocked((block.user_id, block.blocked_id, micros(block.blocked_at))),
+        Change::Muted(mute) => {
+            let until = mute.muted_until.map(|until| micros(Some(until)));
+            Event::Muted((mute.user_id, mute.muted_id, micros(mute.muted_at)), until)
+        }
+        Change::Unmuted(mute) => Event::Unmuted((mute.user_id, mute.muted_id, micros(mute.muted_at))),
     };
     (event, version)
 }

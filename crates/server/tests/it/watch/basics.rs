@@ -3,7 +3,7 @@
 use prost_types::Duration;
 use socialgraph::v1::{DeleteUserRequest, FollowRequest, WatchRelationshipsRequest};
 
-use crate::support::{Api, Event, Place, Refusal, Watching, micros, refused, row_at};
+use crate::support::{Api, Event, Place, Refusal, Watching, micros, now, refused, row_at};
 
 const BEGIN: i64 = 1_600_000_000_000_000;
 
@@ -35,6 +35,50 @@ async fn each_change_is_told_as_it_was(place: Place) {
         ]
     );
     assert_eq!(watching.events[0].1, followed, "the version of a follow is when it began");
+}
+
+async fn blocks_and_mutes_are_told(place: Place) {
+    let api = place.serve(&[]).await;
+    let of_blocker = micros(api.follow(1, 2).await.followed_at);
+    let of_blocked = micros(api.follow(2, 1).await.followed_at);
+    let mut watching = api.watch("").await;
+    let blocked = micros(api.block(1, 2).await.blocked_at);
+    // Nothing changes by these.
+    api.block(1, 2).await;
+    api.unblock(2, 1).await;
+    api.unmute(1, 2).await;
+    assert!(api.unblock(1, 2).await.removed);
+    let until = now() + 3_600_000_000;
+    let muted = micros(api.mute(1, 2, None).await.muted_at);
+    api.mute(1, 2, None).await;
+    api.mute(1, 2, Some(until)).await;
+    assert!(api.unmute(1, 2).await);
+    watching.until_events(7).await;
+    let told = events(&watching);
+    let of = |user| told.iter().filter(|event| event.user() == user).cloned().collect::<Vec<_>>();
+    assert_eq!(
+        of(1),
+        [
+            Event::Unfollowed((1, 2, of_blocker)),
+            Event::Blocked((1, 2, blocked)),
+            Event::Unblocked((1, 2, blocked)),
+            Event::Muted((1, 2, muted), None),
+            Event::Muted((1, 2, muted), Some(until)),
+            Event::Unmuted((1, 2, muted)),
+        ]
+    );
+    assert_eq!(of(2), [Event::Unfollowed((2, 1, of_blocked))]);
+    let versions: Vec<_> = watching.events.iter().filter(|(event, _)| event.user() == 1).map(|event| event.1).collect();
+    assert!(versions.is_sorted_by(|one, other| one < other), "{versions:?}");
+    assert_eq!(versions[1], blocked, "the version of a block is when it began");
+
+    // Of somebody else nothing is told.
+    let of_two = WatchRelationshipsRequest { user_ids: vec![2], ..Default::default() };
+    let mut watching = api.watch_with(of_two).await;
+    api.block(1, 2).await;
+    api.mute(2, 1, None).await;
+    watching.until_events(1).await;
+    assert!(matches!(events(&watching)[..], [Event::Muted((2, 1, _), None)]));
 }
 
 async fn the_end_of_a_user_is_told_before_the_ends_of_their_edges(place: Place) {
@@ -118,6 +162,7 @@ async fn bad_fields_are_refused(place: Place) {
 
 on_each_backend!(
     each_change_is_told_as_it_was,
+    blocks_and_mutes_are_told,
     the_end_of_a_user_is_told_before_the_ends_of_their_edges,
     of_some_users_only_their_changes_are_told,
     bad_fields_are_refused,

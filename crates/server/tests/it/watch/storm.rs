@@ -83,7 +83,14 @@ fn told(watching: &Watching) -> Done {
             Event::Followed((_, MARK, _), _) => {}
             Event::Followed(row, _) => assert!(done.begun.insert(*row), "told twice: {row:?}"),
             Event::Unfollowed((follower, followee, _)) => *done.ended.entry((*follower, *followee)).or_default() += 1,
-            Event::Deleted(user) => panic!("{user} was not deleted"),
+            other @ (Event::Deleted(_)
+            | Event::PutAside(_)
+            | Event::Restored(_)
+            | Event::StateSet(..)
+            | Event::Blocked(_)
+            | Event::Unblocked(_)
+            | Event::Muted(..)
+            | Event::Unmuted(_)) => panic!("nothing but follows: {other:?}"),
         }
     }
     done

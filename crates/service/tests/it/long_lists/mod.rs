@@ -206,7 +206,8 @@ fn many_write_one_list_while_others_page_through_it() {
 async fn whole_walk(graph: &Graph, list: List, order: Order, page_size: usize) -> Vec<Entry> {
     let (mut all, mut page_token) = (Vec::new(), String::new());
     loop {
-        let query = ListQuery { list, user: user(OWNER), order, window: Window::ALL, page_size, page_token };
+        let query =
+            ListQuery { list, user: user(OWNER), order, window: Window::ALL, page_size, page_token, viewer: None };
         let page = graph.list(query, Deadline::after(LIMIT)).await.unwrap();
         all.extend(page.entries);
         if page.next_page_token.is_empty() {

@@ -107,6 +107,7 @@ impl Model {
             followers: vec![FollowerRows { follower: user(OWNER), rows: rows.clone() }],
             source: String::new(),
             max_following: 50_000,
+            per_hour: 0,
             seen: Version(0),
         };
         for (row, outcome) in rows.iter().zip(world.run(follow).await.outcomes) {
@@ -120,7 +121,9 @@ impl Model {
                     assert!(followed_at.is_none_or(|at| at == known));
                 }
                 RowOutcome::Superseded => assert!(!self.entries.contains_key(&row.followee)),
-                RowOutcome::OverLimit | RowOutcome::Unavailable => panic!("refused"),
+                RowOutcome::OverLimit | RowOutcome::Unavailable | RowOutcome::Blocked | RowOutcome::TooMany { .. } => {
+                    panic!("{outcome:?}")
+                }
             }
         }
     }

@@ -5,6 +5,9 @@
 -- above the next lower one, belongs into that segment. One more member of `parts`, '', has as its score how many entries all segments
 -- have, negated, which makes it the lowest. A list of whom somebody follows also has a set `ids`: the members of all segments.
 --
+-- Bounds outlive the entries that they were found by. So that of a list of users is, but for one case in `find_bound`, the text of an id that
+-- was never added: who leaves a list is not left in it. A list of posts `is_of_posts`, and its bounds are posts.
+--
 -- A head may have more than 128 entries in a list of the first format, until it is converted.
 --
 -- The oldest segments of a very long list of followers lie in shards: lists of their own, in other partitions. In `parts` a shard is one
@@ -21,6 +24,10 @@
 local MOST_OF_PART = 128
 -- How many of a full head become a segment: most, so that segments are full. And of a head that has room for half of it.
 local SEALED, SEALED_HALF = 96, 64
+-- Of how many entries the place after one is looked at before a bound has the name of one.
+local MOST_TRIED = 16
+-- No id's text is greater.
+local LAST_ID = string.rep('9', 18)
 
 local declared, spare, needs, is_needed = {}, {}, { 'NEED' }, {}
 local declarations = tonumber(table.remove(ARGV))
@@ -117,18 +124,36 @@ local function is_below(row, bound)
   return not is_above(tonumber(row[1]), row[2], tonumber(bound[2]), bound[1])
 end
 
--- Up to which entry a full part is emptied to make room for rows, at most 64: so that they fit on either side.
-local function find_bound(key, name, entries, rows)
-  local function entry(rank) return redis.call('ZRANGE', key, rank - 1, rank - 1, 'WITHSCORES') end
-  if name ~= '' then return entry(math.floor(entries / 2)) end
-  if entries > SEALED then
-    local bound, below = entry(SEALED), 0
-    for _, row in ipairs(rows) do
-      if is_below(row, bound) then below = below + 1 end
+-- A place right after the entry of a rank, from 1, and before the next one. In a list of users it has the member of neither; nil if there
+-- is none such.
+local function place_after(list, key, rank)
+  local rows = redis.call('ZRANGE', key, rank - 1, rank, 'WITHSCORES')
+  local member, score, next_member, next_score = unpack(rows)
+  if list.is_of_posts then return { member, score } end
+  if tonumber(score) ~= tonumber(next_score) then return { LAST_ID, score } end
+  local same = 1
+  while member:byte(same) == next_member:byte(same) do same = same + 1 end
+  local between = member:sub(1, same) .. LAST_ID:sub(same + 1)
+  if is_greater(between, member) and is_greater(next_member, between) then return { between, score } end
+end
+
+-- Up to which place a full part is emptied to make room for rows, at most 64: so that they fit on either side. Where entries of one time
+-- have ids of which each is the beginning of the next, the place may be that of an entry.
+local function find_bound(list, key, name, entries, rows)
+  local ranks = { math.floor(entries / 2) }
+  if name == '' then ranks = entries > SEALED and { SEALED, SEALED_HALF } or { SEALED_HALF } end
+  for _, preferred in ipairs(ranks) do
+    for rank = preferred, math.max(1, preferred - MOST_TRIED + 1), -1 do
+      local bound, below = place_after(list, key, rank), 0
+      for _, row in ipairs(bound and rows or {}) do
+        if is_below(row, bound) then below = below + 1 end
+      end
+      local fits = rank + below <= MOST_OF_PART and entries - rank + #rows - below <= MOST_OF_PART
+      if bound and fits then return bound end
     end
-    if below <= MOST_OF_PART - SEALED then return bound end
   end
-  return entry(SEALED_HALF)
+  local last = ranks[#ranks]
+  return redis.call('ZRANGE', key, last - 1, last - 1, 'WITHSCORES')
 end
 
 -- Finds out what adding rows to a list takes; `add_rows` adds them. At most 64, each a score and a member that the list does not have.
@@ -151,7 +176,7 @@ local function plan_rows(list, rows)
     plan.key = key_of_part(list, plan.name)
     local entries = plan.key and redis.call('ZCARD', plan.key) or 0
     if entries <= MOST_OF_PART and entries + #plan.rows > MOST_OF_PART then
-      plan.bound = find_bound(plan.key, plan.name, entries, plan.rows)
+      plan.bound = find_bound(list, plan.key, plan.name, entries, plan.rows)
       plan.new_id, plan.new_key = new_segment(list)
     end
   end
