@@ -27,8 +27,8 @@ const SLOW_CALLS: usize = 5;
 const TARGETS: u64 = 200;
 /// Whom the viewer follows, and followers of the popular user, half of whom are the same.
 const LONG: u64 = 5_000;
-/// Followers of a user between these and the star: about as many as are read rather than asked for by those 5,000.
-const MIDDLE_FOLLOWERS: u64 = 35_000;
+/// Followers of a user between these and the star: almost as many as are read, and not asked whom they follow, for those 5,000.
+const MIDDLE_FOLLOWERS: u64 = 50_000;
 /// What a search may take the server.
 const GOAL_MS: f64 = 20.0;
 /// How often GetRelationships may go to Redis and wait.
@@ -72,7 +72,7 @@ impl Read {
             Self::Relationships => "GetRelationships of 200, viewer follows 5,000",
             Self::Mutuals => "ListMutuals, page of 50 of 2,500 among 5,000",
             Self::KnownFollowers => "KnownFollowers, 5,000 with 5,000",
-            Self::KnownFollowersOfMiddle => "KnownFollowers, 5,000 with 35,000",
+            Self::KnownFollowersOfMiddle => "KnownFollowers, 5,000 with 50,000",
             Self::KnownFollowersOfStar => "KnownFollowers, 5,000 with the star",
             Self::CommonFollowers => "CommonFollowers, 5,000 with 5,000",
             Self::CommonFollowersOfStars => "CommonFollowers of the star and one half as large",

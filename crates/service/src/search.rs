@@ -12,7 +12,7 @@ use tokio::{sync::SemaphorePermit, time::timeout};
 
 use crate::{
     Graph, ServiceError,
-    lists::{MOST_ENTRIES, Walk, whole_list},
+    lists::{MOST_ENTRIES, Walk, whole_list, whole_list_of_users},
     times::{follow_times, probe_followers},
 };
 
@@ -20,9 +20,12 @@ use crate::{
 /// reading it.
 const MOST_PROBED: u64 = 1_000;
 const PROBED_IN_TIMES: u64 = 16;
-/// What it costs to ask users whom they follow, a script for each partition, in entries of a list that could be read in that time.
-const COST_OF_SCRIPT: u64 = 40;
-const COST_OF_PROBE: u64 = 5;
+/// How many times longer than a page a list of followers must be for it to cost less to read it without times, and to ask those of the page
+/// for them.
+const TIMES_LATER_IN_TIMES: u64 = 100;
+/// What it costs to ask users whom they follow, a script for each partition, in users of a list that could be read in that time.
+const COST_OF_SCRIPT: u64 = 30;
+const COST_OF_PROBE: u64 = 4;
 /// Longer lists are not held in memory.
 const MOST_READ: u64 = 1_000_000;
 /// How long what is beside the search may take before Redis counts as away: the lengths of the lists, and the times of a page.
@@ -95,16 +98,22 @@ impl Graph {
         let budget = Deadline::after(search.time_budget);
         let lengths = lengths(store, search.sides, deadline).await?;
         let mut found = Vec::new();
-        let searched = Searching { store, sides: search.sides, deadline: deadline.min(budget) }
-            .run(lengths, search.order, &mut found)
-            .await;
+        let others_length = lengths[1 - search.order];
+        let searching = Searching {
+            store,
+            sides: search.sides,
+            times_later: search.sides[1 - search.order].list == List::Followers
+                && others_length > search.page_size as u64 * TIMES_LATER_IN_TIMES,
+            deadline: deadline.min(budget),
+        };
+        let searched = searching.run(lengths, search.order, &mut found).await;
         let complete = match searched {
             Ok(()) => true,
             Err(_) if !deadline.has_passed() && budget.has_passed() => false,
             Err(error) => return Err(error.into()),
         };
         let (mut page, last) = page_of(&mut found, search.order, after, search.page_size);
-        let beside = Searching { store, sides: search.sides, deadline: deadline.min(Deadline::after(BESIDE_LIMIT)) };
+        let beside = Searching { deadline: deadline.min(Deadline::after(BESIDE_LIMIT)), ..searching };
         beside.fill(1 - search.order, &mut page).await.map_err(|error| of_limit(error, deadline))?;
         let users = page.into_iter().filter_map(|found| Some((found.user, [found.times[0]?, found.times[1]?])));
         Ok(Found {
@@ -140,6 +149,8 @@ pub(crate) fn of_limit(error: StoreError, deadline: Deadline) -> ServiceError {
 struct Searching<'a> {
     store: &'a Store,
     sides: [Side; 2],
+    /// Whether the times of the side that is not ordered by are found later, for what a page shows.
+    times_later: bool,
     deadline: Deadline,
 }
 
@@ -156,6 +167,7 @@ impl Searching<'_> {
             List::Followers if long > MOST_READ || cost_of_asking(short, partitions) < long => {
                 self.ask_each(shorter, short, found).await
             }
+            List::Following | List::Followers if self.times_later => self.read_without_times(order, found).await,
             List::Following | List::Followers => self.read_both(shorter, found).await,
         };
         let filled = self.fill(order, found).await;
@@ -172,6 +184,20 @@ impl Searching<'_> {
             Some(self.matched(shorter, Entry { user: entry.user, at: time }, Some(entry.at)))
         }));
         short.outcome.and(long.outcome)
+    }
+
+    /// Reads both, but of the list that is not ordered by only who is on it.
+    async fn read_without_times(&self, order: usize, found: &mut Vec<Match>) -> Result<(), StoreError> {
+        let [ordered, other] = [order, 1 - order].map(|side| self.sides[side]);
+        let (ordered, other) = futures::join!(
+            whole_list(self.store, ordered.list, ordered.user, self.deadline),
+            whole_list_of_users(self.store, other.list, other.user, self.deadline)
+        );
+        let mut times: HashMap<UserId, Micros> = ordered.entries.iter().map(|entry| (entry.user, entry.at)).collect();
+        // Taken out, because the other list may name somebody twice.
+        let both = other.entries.iter().filter_map(|user| Some(Entry { user: *user, at: times.remove(user)? }));
+        found.extend(both.map(|entry| self.matched(order, entry, None)));
+        ordered.outcome.and(other.outcome)
     }
 
     /// Asks of everyone on the shorter list whether the user of the other one follows them.
@@ -224,9 +250,9 @@ impl Searching<'_> {
         outcome
     }
 
-    /// Somebody of the shorter list who is on the other one as well.
-    fn matched(&self, shorter: usize, entry: Entry, time: Option<Micros>) -> Match {
-        let times = if shorter == 0 { [Some(entry.at), time] } else { [time, Some(entry.at)] };
+    /// Somebody of one list, with their entry there, who is on the other one as well.
+    fn matched(&self, side: usize, entry: Entry, time: Option<Micros>) -> Match {
+        let times = if side == 0 { [Some(entry.at), time] } else { [time, Some(entry.at)] };
         Match { user: entry.user, times }
     }
 

@@ -217,8 +217,13 @@ impl Range {
 }
 
 impl Range {
-    /// Reads on, at most to the end of a segment.
-    pub(super) fn call_until(&self, last_segment: &str, keys: &Keyspace) -> Result<Call, StoreError> {
+    /// Reads on, at most to the end of a segment: users alone, or with their times.
+    pub(super) fn call_until(
+        &self,
+        last_segment: &str,
+        users_alone: bool,
+        keys: &Keyspace,
+    ) -> Result<Call, StoreError> {
         let (direction, last) = match self.order {
             Order::NewestFirst => ("down", self.window.from),
             Order::OldestFirst => ("up", self.window.until),
@@ -231,6 +236,7 @@ impl Range {
             (self.limit as i64).into(),
             micros(last),
             last_segment.into(),
+            Value::from_static_str(if users_alone { "members" } else { "" }),
         ];
         let names = part_keys(keys, self.list, self.user, self.stretch.map(|stretch| stretch.shard));
         Ok(Call::script(&script::RANGE, SlotGroup::new(names.into())?, args))
@@ -241,7 +247,7 @@ impl Operation for Range {
     type Output = RangePart;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        self.call_until("", keys)
+        self.call_until("", false, keys)
     }
 
     fn answer(&self, answer: Value) -> Result<RangePart, StoreError> {
@@ -350,9 +356,12 @@ pub(super) fn entries(text: &Value) -> Result<Vec<Entry>, StoreError> {
 }
 
 pub(super) fn entry(member: &str, at: &str) -> Result<Entry, StoreError> {
+    Ok(Entry { user: user(member)?, at: value::score_text(at)? })
+}
+
+pub(super) fn user(member: &str) -> Result<UserId, StoreError> {
     let id = member.parse().ok().and_then(|id| UserId::new(id).ok());
-    let user = id.ok_or_else(|| StoreError::Refused(format!("expected a user id, got {member:?}")))?;
-    Ok(Entry { at: value::score_text(at)?, user })
+    id.ok_or_else(|| StoreError::Refused(format!("expected a user id, got {member:?}")))
 }
 
 /// The last version given out in a partition; 0 if none was.

@@ -56,7 +56,7 @@ pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreadi
 pub use states::{EndMove, FindOperation, FindState, SaveMove, Saved, SetState, UserOperation};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
 pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
-pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span};
+pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span, SpanUsers};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};
 
 use crate::{StoreError, call::Call};

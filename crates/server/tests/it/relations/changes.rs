@@ -98,13 +98,18 @@ async fn lists_beyond_one_segment_are_searched_to_their_end(place: Place) {
     book.import(&api, (12_500..12_520).flat_map(|id| (20_000..20_200).map(move |other| (id, other, BEGIN + 1)))).await;
     for (viewer, user) in [(ME, OTHER), (ME, 3), (OTHER, ME), (3, OTHER), (12_500, 3)] {
         let expected = book.known_followers(viewer, user);
-        let request = KnownFollowersRequest { page_size: 100, ..known(viewer, user) };
-        assert_eq!(walk_known(&api, request, expected.len()).await, expected, "known {viewer} {user}");
+        // For short pages, times of followers are asked for later.
+        for page_size in [20, 100] {
+            let request = KnownFollowersRequest { page_size, ..known(viewer, user) };
+            assert_eq!(walk_known(&api, request, expected.len()).await, expected, "known {viewer} {user} {page_size}");
+        }
     }
     for (user, other) in [(OTHER, 3), (3, OTHER), (OTHER, OTHER), (ME, OTHER), (OTHER, ME)] {
         let expected = book.common_followers(user, other);
-        let request = CommonFollowersRequest { page_size: 500, ..both(user, other) };
-        assert_eq!(walk_both(&api, request, expected.len()).await, expected, "both {user} {other}");
+        for page_size in [29, 500] {
+            let request = CommonFollowersRequest { page_size, ..both(user, other) };
+            assert_eq!(walk_both(&api, request, expected.len()).await, expected, "both {user} {other} {page_size}");
+        }
     }
     assert_eq!(book.known_followers(ME, OTHER).len(), 600);
     for page_size in [10, 100, 500] {

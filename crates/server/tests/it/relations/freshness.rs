@@ -9,7 +9,7 @@ use socialgraph::v1::{
 use tonic::{Code, Response, Status};
 
 use super::book::{both, known, mutuals_of};
-use crate::support::{Api, Place, Refusal, eventually, micros, refused};
+use crate::support::{Api, Place, Refusal, micros, refused};
 
 /// The outcome of every read with a choice of freshness, each with its name. Of user 1, and of 2 whom 1 follows.
 async fn every_read(api: &Api, choice: &Requirement) -> Vec<(&'static str, Result<Response<()>, Status>)> {
@@ -167,10 +167,7 @@ async fn a_pending_second_half_is_made_visible_by_its_token(place: Place) {
     let users = api.social().common_followers(request).await.unwrap().into_inner().users;
     let rows = users.iter().map(|user| (user.user_id, micros(user.followed_at), micros(user.other_followed_at)));
     assert_eq!(rows.collect::<Vec<_>>(), [(1, later, earlier)]);
-    eventually("what was finished is settled", async || {
-        place.redis.scan(&format!("{}:*:pending", place.name)).await.is_empty().then_some(())
-    })
-    .await;
+    place.settled().await;
 }
 
 /// As if the server had died right after the first half of a block.

@@ -105,8 +105,9 @@ impl Place {
 
     /// Waits until no change is pending any more.
     pub(crate) async fn settled(&self) {
-        let pattern = format!("{}:*:pending", self.name);
-        eventually("all changes are settled", async || self.redis.scan(&pattern).await.is_empty().then_some(())).await;
+        let keys = self.keys();
+        let pending: Vec<_> = keys.partitions().all().map(|partition| keys.pending(partition).to_string()).collect();
+        eventually("all changes are settled", async || self.redis.has_none(&pending).await.then_some(())).await;
     }
 
     /// Every key here with a digest of its value, except what servers renew all the time and what they try out at their start.

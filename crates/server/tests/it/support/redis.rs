@@ -43,6 +43,25 @@ repeat
 until cursor == '0'
 return table.concat(lines, '\\n')";
 
+/// Every key that matches the pattern, one a line.
+const SCAN: &str = "
+local cursor, keys = '0', {}
+repeat
+  local reply = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 1000)
+  cursor = reply[1]
+  for _, key in ipairs(reply[2]) do keys[#keys + 1] = key end
+until cursor == '0'
+return table.concat(keys, '\\n')";
+
+/// How many of some keys are there. Those of other nodes are errors, which count as none.
+const COUNT: &str = "
+local count = 0
+for _, key in ipairs(ARGV) do
+  local there = redis.pcall('EXISTS', key)
+  if type(there) == 'number' then count = count + there end
+end
+return count";
+
 /// A key as it was at some time.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
@@ -106,10 +125,22 @@ impl Redis {
     pub(crate) async fn scan(&self, pattern: &str) -> Vec<(usize, String)> {
         let mut keys = Vec::new();
         for node in 0..self.nodes() {
-            let reply = self.on_node(node, &["--scan", "--pattern", pattern]).await;
+            let reply = self.on_node(node, &["EVAL", SCAN, "0", pattern]).await;
             keys.extend(reply.lines().filter(|line| !line.is_empty()).map(|key| (node, key.to_owned())));
         }
         keys
+    }
+
+    /// Whether none of some keys is there, whichever slots they are in. Takes no look at any other key, so that it may be asked again and again.
+    pub(crate) async fn has_none(&self, keys: &[String]) -> bool {
+        let keys = keys.iter().map(String::as_str);
+        let command: Vec<_> = ["EVAL", COUNT, "0"].into_iter().chain(keys).collect();
+        for node in 0..self.nodes() {
+            if self.on_node(node, &command).await.trim() != "0" {
+                return false;
+            }
+        }
+        true
     }
 
     /// The slot of each key, as a node of a cluster computes it.

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use ::model::Version;
 use keyspace::{List, Shard};
 use store::ops::{
-    Adopt, Apply, ApplyToShard, Cause, Count, FollowerChange, HandOver, Outline, Outlined, Recount, Segment, Spread,
-    SpreadStep, Spreading,
+    Adopt, Apply, ApplyToShard, Cause, Count, FollowerChange, HandOver, Outline, Outlined, Recount, Segment, Span,
+    SpanUsers, Spread, SpreadStep, Spreading,
 };
 
 use super::{OWNER, parts::check_parts};
@@ -216,6 +216,45 @@ fn segments_of_shards_may_be_known_and_may_have_changed() {
         }
         let wanted = (2..50).chain(new).chain(50..2 + FOLLOWERS);
         check(world, wanted.filter(|follower| ![9, 10, 90, 91].contains(follower))).await;
+    });
+}
+
+/// Users alone are read of what belongs to the list, and not of a copy that is not given over yet; and not at all where segments came.
+#[test]
+fn users_of_a_shard_are_those_of_its_entries() {
+    on_each_backend(async |world| {
+        has_followers(world).await;
+        spread(world, 4, 100).await;
+        // The copy keeps somebody who leaves the list.
+        let copied = take(world, "worker", 100).await.unwrap();
+        assert!(world.run(Adopt(&copied)).await);
+        let list = Outline { list: List::Followers, user: user(OWNER), shard: None, first: 0 };
+        let Outlined::Segments(home) = world.run(list).await else { panic!("a long list without segments") };
+        let (shard, bound) = home.iter().find_map(|part| Some((part.shard()?, part.bound))).unwrap();
+        assert_eq!(shard, copied.shard);
+        let mut segments = outline(world, shard).await.to_vec();
+        let all = segments.len();
+        segments.retain(|segment| segment.bound <= bound);
+        assert_eq!(segments.len(), all - 1);
+        segments.drain(..segments.len().saturating_sub(7));
+        let span = Span { list: List::Followers, user: user(OWNER), shard: Some(shard), after: None, segments };
+
+        let entries = world.run(span.clone()).await.unwrap();
+        let users: Vec<_> = entries.iter().map(|entry| entry.user).collect();
+        assert_eq!(world.run(SpanUsers(&span)).await, Some(users.clone()));
+        let between = entries[entries.len() / 2].at;
+        let changes: Vec<_> = (0..130)
+            .map(|n| {
+                let present = FollowerChange::Present { followed_at: between, version: Version(7) };
+                (edge(9 * FOLLOWERS + n, OWNER), present)
+            })
+            .collect();
+        for changes in changes.chunks(64) {
+            world.apply_all(changes).await;
+        }
+        assert_eq!(world.run(SpanUsers(&span)).await, None, "segments came");
+        let entries = world.run(span.clone()).await.unwrap();
+        assert_eq!(entries.len(), users.len() + changes.len());
     });
 }
 

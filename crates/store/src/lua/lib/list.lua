@@ -283,10 +283,12 @@ end
 
 -- Reads on from a place, newest first or oldest first, at most so many entries. The place is a score and a member: oldest first, what
 -- is at or above it comes; newest first, what is below it, or from the newest if the score is ''. Segments wholly beyond a last
--- score are not read, nor what comes after the segment of an id. Gives what ZRANGE gives for each part. Ends at a shard, and gives its
--- rank in `parts` then.
-local function read_list(list, newest_first, score, member, most, last, last_id)
+-- score are not read, nor what comes after the segment of an id. Gives what ZRANGE gives for each part, members alone or with their scores.
+-- Ends at a shard, and gives its rank in `parts` then.
+local function read_list(list, newest_first, score, member, most, last, last_id, members_alone)
   local found, missing = {}, most
+  local options = newest_first and { 'REV' } or {}
+  if not members_alone then options[#options + 1] = 'WITHSCORES' end
   local head = list.is_long and redis.call('ZCARD', list.parts) or 1
   local rank = (newest_first or list.is_long and score ~= '') and head or 1
   if list.is_long and score ~= '' then rank = count_before(list.parts, score, member) end
@@ -301,14 +303,9 @@ local function read_list(list, newest_first, score, member, most, last, last_id)
       if newest_first then skipped = redis.call('ZCARD', key) - skipped end
     end
     is_first = false
-    local rows
-    if newest_first then
-      rows = redis.call('ZRANGE', key, skipped, skipped + missing - 1, 'REV', 'WITHSCORES')
-    else
-      rows = redis.call('ZRANGE', key, skipped, skipped + missing - 1, 'WITHSCORES')
-    end
+    local rows = redis.call('ZRANGE', key, skipped, skipped + missing - 1, unpack(options))
     if #rows == 0 then return end
-    missing = missing - #rows / 2
+    missing = missing - #rows / (members_alone and 1 or 2)
     found[#found + 1] = rows
   end
 
