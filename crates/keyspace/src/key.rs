@@ -249,6 +249,11 @@ impl Keyspace {
         self.beside("aside", user, ":marks")
     }
 
+    /// ZSET: follower who is not active -> since when they follow, in microseconds. They are not on the list of followers.
+    pub fn hidden(&self, user: UserId) -> Key {
+        self.of_user("hidden", user)
+    }
+
     /// HASH: the last operation about a user: whether they are active, and how far their edges are moved or removed. Most users have none.
     pub fn state(&self, user: UserId) -> Key {
         self.of_user("state", user)

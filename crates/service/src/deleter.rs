@@ -10,8 +10,8 @@ use model::{Edge, Entry, Micros, Order, UserId, Version, Window};
 use store::{
     Store, StoreError, Traffic,
     ops::{
-        CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, ReadAside, Timeline,
-        WithdrawnRow,
+        CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, ReadAside, ReadHidden,
+        Timeline, WithdrawnRow,
     },
 };
 
@@ -48,6 +48,7 @@ pub(crate) enum Stage {
         after: Option<Entry>,
         has_met: bool,
     },
+    Hidden,
     Rest,
 }
 
@@ -83,12 +84,21 @@ impl Deleter {
             Stage::Followers { after, has_met } => {
                 let Slice { entries, next } = self.slice(List::Followers, user, after).await?;
                 let has_met = has_met || !entries.is_empty();
-                let edges = entries.iter().filter_map(|entry| scored_edge(entry.user, user, entry.at));
-                self.end_followers(user, edges.collect()).await?;
+                self.end_followers(user, edges_to(user, &entries)).await?;
                 match next {
-                    None if !has_met => Stage::Rest,
+                    None if !has_met => Stage::Hidden,
                     None => Stage::Followers { after: None, has_met: false },
                     next => Stage::Followers { after: next, has_met },
+                }
+            }
+            Stage::Hidden => {
+                let hidden = ReadHidden { user, limit: MOST_ENTRIES };
+                match self.store.run(&hidden, Traffic::Bulk, limit()).await? {
+                    entries if entries.is_empty() => Stage::Rest,
+                    entries => {
+                        self.end_followers(user, edges_to(user, &entries)).await?;
+                        Stage::Hidden
+                    }
                 }
             }
             Stage::Rest if self.end(user).await? => return Ok(Chunk::Last),
@@ -191,6 +201,10 @@ impl Deleter {
 /// Nobody follows themselves, so that every entry of a list is an edge.
 fn scored_edge(follower: UserId, followee: UserId, at: Micros) -> Option<(Edge, Micros)> {
     Edge::new(follower, followee).ok().map(|edge| (edge, at))
+}
+
+fn edges_to(followee: UserId, followers: &[Entry]) -> Vec<(Edge, Micros)> {
+    followers.iter().filter_map(|entry| scored_edge(entry.user, followee, entry.at)).collect()
 }
 
 fn count_removed(kind: &'static str, number: usize) {

@@ -88,6 +88,7 @@ impl Graph {
             (keys.state(user), Kind::Facts, false),
             (keys.aside(user), Kind::Rare, false),
             (keys.aside_marks(user), Kind::Rare, false),
+            (keys.hidden(user), Kind::Rare, false),
             (keys.blocking(user), Kind::Rare, false),
             (keys.muting(user), Kind::Rare, false),
             (keys.mute_ends(user), Kind::Rare, false),

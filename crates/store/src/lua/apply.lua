@@ -1,7 +1,7 @@
 -- Makes followees' lists follow committed changes of their followers.
 --
--- Keys:       followers:<t>, followers:<t>:parts, gone:<t>, state:<t> and blocking:<t> of each followee t, each followee once; or the
---             same of shards, and the facts of each in place of the last two.
+-- Keys:       followers:<t>, followers:<t>:parts, gone:<t>, state:<t>, blocking:<t> and hidden:<t> of each followee t, each followee once; or
+--             the first three of shards, and the facts of each.
 -- Arguments:  for how many seconds `gone` is kept; 'shard' if the lists are shards, or ''; then for each followee, in the order of
 --             the keys: the number n of its changes, and n times '+' or '-', the follower, the version, and the score: of the
 --             new edge, or of the removed one (0: whatever is not newer than the version, if it is in the head or one of the 128
@@ -9,17 +9,17 @@
 --             (hide) in place of '+' or '-', and the version of that state.
 -- Returns:    a text for each change that belongs into a shard: its number, from 0, and the shard's id, with a blank in between; and
 --             one for each list that may need another shard: a '+' and the number of the list, from 0; and one for each addition that
---             is refused: a '!', the number of the change, and why (u: the followee is not active; b: the followee blocks the
---             follower), with a blank in between; and one for each edge to show whose followee's state ever changed lately: a '=', the
---             number of the change, whether the followee is active (a, or i), and the version of the followee's state, with blanks in
---             between. Of shards: for each by how many entries all changes made it longer, and a number that gets higher with each
+--             is refused, or hiding where the followee is deleted: a '!', the number of the change, and why (u: the followee is not active;
+--             b: the followee blocks the follower), with a blank in between; and one for each edge to show whose followee's state ever
+--             changed lately: a '=', the number of the change, whether the followee is active (a, or i), and the version of the followee's
+--             state, with blanks in between. Of shards: for each by how many entries all changes made it longer, and a number that gets higher with each
 --             change.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes, and commutative: an addition does nothing once a newer removal is known, nor over a newer addition; a
 --             removal takes away exactly the edge that it names. What belongs into a shard is to be applied there as well; the
 --             shard then knows of the removals that it may see an addition after. What was shown or hidden for a newer state of the follower is not
 --             shown or hidden for an older one.
---             An addition that is refused does nothing; its follower's edge is to be withdrawn.
+--             What is refused does nothing; its follower's edge is to be withdrawn.
 -- Cost:       O(changes log list), at most 64 changes and 16 expired tombstones a removal. All reads come before the first write.
 
 local MOST_SEARCHED = 128
@@ -27,10 +27,11 @@ local MOST_SEARCHED = 128
 local MANY_SEGMENTS = 128
 
 local kept, is_shard = tonumber(ARGV[1]), ARGV[2] == 'shard'
-local STEP = is_shard and 4 or 5
+local STEP = is_shard and 4 or 6
 local told = {}
 local any_is_long, any_is_gone = any_exists(2, STEP), any_exists(3, STEP)
 local any_has_state, any_blocks = not is_shard and any_exists(4, STEP), not is_shard and any_exists(5, STEP)
+local any_is_hidden = not is_shard and any_exists(6, STEP)
 -- Of a user who was deleted. Nothing is there, and nothing may come to be.
 if is_shard and redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return { '0 0' } end
 
@@ -46,6 +47,19 @@ local function is_blocked(key, follower)
   return any_blocks and redis.call('ZSCORE', key, follower)
 end
 
+-- Keeps what becomes of an edge whose follower is not active: its score, or false if it ends or is shown.
+local function hide(hidden, buried, kind, follower, version, score)
+  if kind == 'h' then
+    if not buried or tonumber(buried) <= tonumber(version) then hidden[follower] = score end
+    return
+  end
+  local since = hidden[follower]
+  if since == nil then since = any_is_hidden and redis.call('ZSCORE', hidden.key, follower) end
+  if not since then return end
+  local is_named = tonumber(since) == tonumber(score) or score == '0' and tonumber(since) <= tonumber(version)
+  if kind == 's' or is_named then hidden[follower] = false end
+end
+
 -- Whether the list may have exactly this edge already: an addition that comes again, of a followee who is not active any more, is none.
 local function has_edge(list, follower, score)
   local name = part_at(list, score, follower)
@@ -58,7 +72,7 @@ end
 local changes_before = 0
 
 -- What the changes of a followee come to: an edge to be added, for each follower, and edges to be removed.
-local function sum_up(list, gone, blocking, state, state_version, first, changes)
+local function sum_up(list, gone, blocking, hidden, state, state_version, first, changes)
   local added, removed, tombstones, places = {}, {}, {}, {}
   for at = first, first + 4 * (changes - 1), 4 do
     local place = changes_before + (at - first) / 4
@@ -74,12 +88,14 @@ local function sum_up(list, gone, blocking, state, state_version, first, changes
     if kind == 's' and state_version then
       told[#told + 1] = '=' .. place .. ' ' .. (state and 'i' or 'a') .. ' ' .. state_version
     end
-    if adds and state == 'deleted' or kind == '+' and state and not has_edge(list, follower, score) then
+    local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
+    local is_refused = (adds or kind == 'h') and state == 'deleted'
+    if not (is_shard or is_refused or kind == '+' or kind == '') then hide(hidden, buried, kind, follower, version, score) end
+    if is_refused or kind == '+' and state and not has_edge(list, follower, score) then
       told[#told + 1] = '!' .. place .. ' u'
     elseif adds and is_blocked(blocking, follower) then
       told[#told + 1] = '!' .. place .. ' b'
     elseif adds then
-      local buried = tombstones[follower] or any_is_gone and redis.call('ZSCORE', gone, follower)
       local before = added[follower]
       if (not buried or tonumber(buried) < tonumber(version)) and (not before or tonumber(before) < tonumber(score)) then
         added[follower], places[follower] = score, place
@@ -159,10 +175,11 @@ for key = 1, #KEYS, STEP do
   local list, changes = open_list(key, any_is_long and nil), tonumber(ARGV[argument])
   list.is_shard = is_shard
   local state, state_version = state_of(KEYS[key + 3])
+  local hidden = { key = KEYS[key + 5] }
   local added, removed, tombstones, places =
-    sum_up(list, KEYS[key + 2], KEYS[key + 4], state, state_version, argument + 1, changes)
+    sum_up(list, KEYS[key + 2], KEYS[key + 4], hidden, state, state_version, argument + 1, changes)
   if state == 'deleted' then tombstones = {} end
-  writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones }
+  writes[#writes + 1] = { list, find_removed(list, removed), plan_added(list, added, places), tombstones, hidden }
   argument = argument + 1 + 4 * changes
 end
 if #needs > 1 then return needs end
@@ -181,6 +198,15 @@ local function bury(gone, tombstones)
   redis.call('ZADD', gone, 'GT', unpack(rows))
   redis.call('EXPIRE', gone, kept)
 end
+
+local function write_hidden(hidden)
+  local key = hidden.key
+  hidden.key = nil
+  for follower, score in pairs(hidden) do
+    if score then redis.call('ZADD', key, score, follower) else redis.call('ZREM', key, follower) end
+  end
+end
+
 -- What all changes made of the length of a shard.
 local function growth(list, entries_before)
   local facts, grown = KEYS[list.index + 3], sealed_entries(list) - entries_before
@@ -192,9 +218,10 @@ local function growth(list, entries_before)
   return (known[1] or '0') .. ' ' .. (known[2] or '0')
 end
 for number, write in ipairs(writes) do
-  local list, found, outdated, tombstones = unpack(write)
+  local list, found, outdated, tombstones, hidden = unpack(write)
   local entries_before = is_shard and sealed_entries(list)
   bury(KEYS[list.index + 2], tombstones)
+  write_hidden(hidden)
   for _, entries in ipairs({ found, outdated }) do
     for _, entry in ipairs(entries) do take_out(list, unpack(entry)) end
   end

@@ -2,7 +2,7 @@
 -- piece by piece.
 --
 -- Keys:       log, clock, operations; then state:<u>, following:<u>, following:<u>:parts, followers:<u>, followers:<u>:parts, posts:<u>,
---             posts:<u>:parts and aside:<u> of the user u.
+--             posts:<u>:parts, aside:<u> and hidden:<u> of the user u.
 -- Arguments:  the highest version seen of this partition (0 if none), and the user u.
 -- Returns:    what is known of the deletion: the state, the version, how many edges and how many posts there were, when all of it was removed
 --             in microseconds (nil: there may be more), and twice nil.
@@ -16,7 +16,8 @@ if known[1] == 'deleted' then return known end
 local time = redis.call('TIME')
 local clock = tonumber(redis.call('GET', KEYS[2]) or '0')
 local version = string.format('%.0f', math.max(time[1] * 1000000 + time[2], clock + 1, tonumber(ARGV[1]) + 1))
-local edges = string.format('%d', length(open_list(5)) + length(open_list(7)) + redis.call('ZCARD', KEYS[11]))
+local out_of_lists = redis.call('ZCARD', KEYS[11]) + redis.call('ZCARD', KEYS[12])
+local edges = string.format('%d', length(open_list(5)) + length(open_list(7)) + out_of_lists)
 local posts = string.format('%d', length(open_list(9)))
 
 redis.call('XADD', KEYS[1], version .. '-0', 'x', ARGV[2])

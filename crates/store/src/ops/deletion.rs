@@ -35,7 +35,7 @@ impl Operation for DeleteUser {
         let mut names = vec![keys.log(partition), keys.clock(partition), keys.operations(partition), keys.state(user)];
         names.extend(list_keys(keys, List::Following, user));
         names.extend(list_keys(keys, List::Followers, user));
-        names.extend([keys.posts(user), keys.posts_parts(user), keys.aside(user)]);
+        names.extend([keys.posts(user), keys.posts_parts(user), keys.aside(user), keys.hidden(user)]);
         let args = vec![version(self.seen), user.get().into()];
         Ok(Call::script(&script::DELETE_USER, SlotGroup::new(names)?, args))
     }
@@ -178,7 +178,7 @@ impl Operation for EndDeletion {
         let [following, following_parts, following_ids] = following_keys(keys, user);
         let mut names: Vec<Key> = vec![keys.operations(keys.partition(user)), keys.state(user)];
         names.extend([following, keys.followers(user), keys.posts(user), following_parts, keys.posts_parts(user)]);
-        names.push(keys.aside(user));
+        names.extend([keys.aside(user), keys.hidden(user)]);
         names.extend([following_ids, keys.list_parts(List::Followers, user), keys.shards(user)]);
         names.extend([
             keys.left(user),

@@ -191,7 +191,7 @@ impl Operation for Apply {
                 growing.push(names.len() + 1);
             }
             names.extend(list_keys(keys, List::Followers, followee));
-            names.extend([keys.gone(followee), keys.state(followee), keys.blocking(followee)]);
+            names.extend([keys.gone(followee), keys.state(followee), keys.blocking(followee), keys.hidden(followee)]);
             push_changes(&mut args, self.cause, changes.iter());
         }
         Ok(Call::script(&script::APPLY, SlotGroup::new(names)?, args).with_new_segments(&growing))
@@ -217,7 +217,10 @@ impl Operation for Apply {
             let change = place.parse::<usize>().ok().and_then(|number| self.changes.get(number));
             let &(edge, change) = change.ok_or_else(wrong)?;
             match change {
-                FollowerChange::Present { followed_at, .. } if place != number => {
+                FollowerChange::Present { followed_at, .. }
+                | FollowerChange::Absent { removed: Some(followed_at), .. }
+                    if place != number =>
+                {
                     let refusal = Refusal::parse(what).ok_or_else(wrong)?;
                     applied.refused.push(Refused { edge, followed_at, refusal });
                 }

@@ -47,7 +47,7 @@ pub use lists::{
 };
 pub use look_up::{LookUp, LookUpRow, LookedUp, Restate, Restated};
 pub use marks::{Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome, Marked, Marks, Mute, Muted, Unmark};
-pub use moves::{Move, MoveEdges, ReadAside};
+pub use moves::{Move, MoveEdges, ReadAside, ReadHidden};
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
     FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,

@@ -1,4 +1,4 @@
-//! Follows that are put aside while their followees are not active.
+//! Follows that are put aside while their followees are not active, and followers who are hidden while they are not.
 
 use fred::types::Value;
 use keyspace::{Keyspace, Partition, SlotGroup};
@@ -96,7 +96,33 @@ impl Operation for ReadAside {
     }
 
     fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
-        let pairs = value::pairs(answer)?;
-        pairs.iter().map(|[user, at]| Ok(Entry { at: value::score(at)?, user: value::user(user)? })).collect()
+        scored_users(answer)
     }
+}
+
+/// The first followers of a user who are not active, the oldest follows first. They are on no list.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadHidden {
+    /// Whose followers.
+    pub user: UserId,
+    /// The most entries, 1 at least.
+    pub limit: usize,
+}
+
+impl Operation for ReadHidden {
+    type Output = Vec<Entry>;
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let args = [0.into(), Value::Integer(self.limit as i64 - 1), Value::from_static_str("WITHSCORES")];
+        Ok(Call::command("ZRANGE", keys.hidden(self.user), args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<Vec<Entry>, StoreError> {
+        scored_users(answer)
+    }
+}
+
+fn scored_users(answer: Value) -> Result<Vec<Entry>, StoreError> {
+    let pairs = value::pairs(answer)?;
+    pairs.iter().map(|[user, at]| Ok(Entry { at: value::score(at)?, user: value::user(user)? })).collect()
 }

@@ -62,6 +62,36 @@ async fn deletions_leave_no_trace_of_what_is_aside(place: Place) {
     assert_eq!(edges, [(3, 4), (4, 3)]);
 }
 
+/// Deleted users go from the own lists of those who are not active: at once, and not when these are active again.
+async fn deletions_reach_who_is_not_active(place: Place) {
+    let api = place.serve(&[]).await;
+    let [deleted, suspended_first] = [777_781, 777_782];
+    let fans = 5..=7;
+    for fan in fans.clone() {
+        for followee in [3, deleted, suspended_first] {
+            api.follow(fan, followee).await;
+        }
+        set_wholly(&api, fan, UserState::Suspended).await;
+    }
+    set_wholly(&api, suspended_first, UserState::Suspended).await;
+    for user_id in [deleted, suspended_first] {
+        let begun = api.social().delete_user(DeleteUserRequest { user_id }).await.unwrap().into_inner();
+        assert_eq!(begun.operation.unwrap().edges_total, 3);
+        assert_eq!(done(&api, user_id).await.edges_removed, 3);
+        assert_no_trace(&place, user_id).await;
+    }
+    // Such an edge may end otherwise, and is not hidden any more then.
+    assert!(api.unfollow(6, 3).await.removed);
+    for (fan, follows) in [(5, 1), (6, 0), (7, 1)] {
+        assert_eq!(lists(&api, [fan]).await[0].1.iter().map(|entry| entry.0).collect::<Vec<_>>(), [3][..follows]);
+        set_wholly(&api, fan, UserState::Active).await;
+    }
+    let edges: Vec<_> = assert_mirrored(&api, fans.chain([3])).await.into_iter().map(|edge| (edge.0, edge.1)).collect();
+    assert_eq!(edges, [(5, 3), (7, 3)]);
+    let hidden = place.redis.scan(&format!("{}:*:hidden:*", place.name)).await;
+    assert_eq!(hidden, []);
+}
+
 async fn a_follower_who_is_deleted_meanwhile_does_not_come_back(place: Place) {
     let api = place.serve(&[]).await;
     follow_each_other(&api, &[1, 2, 3]).await;
@@ -78,5 +108,6 @@ on_each_backend!(
     edges_of_two_who_are_not_active_come_back,
     a_block_ends_what_is_aside,
     deletions_leave_no_trace_of_what_is_aside,
+    deletions_reach_who_is_not_active,
     a_follower_who_is_deleted_meanwhile_does_not_come_back,
 );
