@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "socialgraph/v1/batches.proto",
     "socialgraph/v1/blocks.proto",
     "socialgraph/v1/bulk.proto",
@@ -11,6 +11,7 @@ const FILES: [&str; 14] = [
     "socialgraph/v1/feed.proto",
     "socialgraph/v1/lifecycle.proto",
     "socialgraph/v1/lists.proto",
+    "socialgraph/v1/posts.proto",
     "socialgraph/v1/recommendations.proto",
     "socialgraph/v1/relations.proto",
     "socialgraph/v1/social_graph.proto",

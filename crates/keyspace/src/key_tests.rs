@@ -1,3 +1,5 @@
+use model::PostId;
+
 use super::*;
 
 #[test]
@@ -32,6 +34,7 @@ fn golden_keys() {
         keys.posts_parts(user),
         keys.post(user, PostId::new(7).unwrap()),
         keys.request(user, "r{1}"),
+        keys.erased(user),
         keys.inbox(user),
         keys.inbox_segment(user, 3),
         keys.feed(user),
@@ -70,6 +73,7 @@ fn golden_keys() {
         "sg:{0x1}:posts:42:parts",
         "sg:{0x1}:post:42:7",
         "sg:{0x1}:request:42:r{1}",
+        "sg:{0x1}:erased:42",
         "sg:{0x1}:inbox:42",
         "sg:{0x1}:inbox:42:3",
         "sg:{0x1}:feed:42",

@@ -14,6 +14,8 @@ pub const MAX_BATCH_RELATIONSHIPS: usize = 200;
 pub const MAX_BATCH_ROWS: usize = 1_000;
 /// Most users of one `BatchGetCounts`.
 pub const MAX_BATCH_COUNTS: usize = 200;
+/// Most posts of one `BatchGetPosts`: together they have less than 4 MiB.
+pub const MAX_BATCH_POSTS: usize = 50;
 /// Most users whose changes one `WatchRelationships` names.
 pub const MAX_WATCHED_USERS: usize = 1_000;
 /// After how long without a message `WatchRelationships` sends one without changes, when the caller does not say.

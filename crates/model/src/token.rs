@@ -28,6 +28,8 @@ pub enum TokenKind {
     Consistency = 4,
     /// A page of `ScrollFeed`.
     Feed = 5,
+    /// A page of `ListUserPosts`.
+    UserPosts = 6,
     /// A page of `ListMutuals`.
     ListMutuals = 20,
     /// A page of `KnownFollowers`.
@@ -129,18 +131,18 @@ impl TokenKey {
         UserId::new(last).map_err(|_| InvalidToken)
     }
 
-    /// A page token of a user's feed.
-    pub fn seal_feed(&self, user: UserId, place: FeedPlace) -> String {
+    /// A page token of posts, such as those of a feed.
+    pub fn seal_feed(&self, kind: TokenKind, bound_to: &[i64], place: FeedPlace) -> String {
         let mut payload = [0; 28];
         payload[..8].copy_from_slice(&place.last.at.get().to_be_bytes());
         payload[8..24].copy_from_slice(&place.last.member());
         payload[24..].copy_from_slice(&place.shown.to_be_bytes());
-        self.seal(TokenKind::Feed, &[user.get()], payload)
+        self.seal(kind, bound_to, payload)
     }
 
-    /// How far the feed was scrolled that gave a token.
-    pub fn open_feed(&self, user: UserId, token: &str) -> Result<FeedPlace, InvalidToken> {
-        let payload = self.open::<28>(TokenKind::Feed, &[user.get()], token)?;
+    /// How far the posts were read whose page gave a token.
+    pub fn open_feed(&self, kind: TokenKind, bound_to: &[i64], token: &str) -> Result<FeedPlace, InvalidToken> {
+        let payload = self.open::<28>(kind, bound_to, token)?;
         let ([at, post, author], shown) = numbers(payload);
         let post = PostId::new(post.cast_signed()).map_err(|_| InvalidToken)?;
         let author = UserId::new(author.cast_signed()).map_err(|_| InvalidToken)?;
@@ -233,7 +235,7 @@ mod tests {
             is_applied: false,
         });
         let last = FeedEntry { at: Micros::new(5).unwrap(), post: PostId::new(6).unwrap(), author: UserId::MIN };
-        let feed = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown: 2 });
+        let feed = KEY.seal_feed(TokenKind::Feed, &[1], FeedPlace { last, shown: 2 });
         assert_eq!(KEY.seal_export(UserId::MIN), "ASoAAAAAAAAAAb9mxpXMciJY");
         assert_eq!(KEY.open_export(&KEY.seal_export(UserId::MAX)), Ok(UserId::MAX));
         assert_eq!(feed, "AQUAAAAAAAAABQAAAAAAAAAGAAAAAAAAAAEAAAACdBbjGqNTpgs");
@@ -280,9 +282,10 @@ mod tests {
                 post: PostId::new(post).unwrap(),
                 author: UserId::new(author).unwrap(),
             };
-            let token = KEY.seal_feed(UserId::MIN, FeedPlace { last, shown });
-            prop_assert_eq!(KEY.open_feed(UserId::MIN, &token), Ok(FeedPlace { last, shown }));
-            prop_assert_eq!(KEY.open_feed(UserId::MAX, &token), Err(InvalidToken));
+            let token = KEY.seal_feed(TokenKind::Feed, &[1], FeedPlace { last, shown });
+            prop_assert_eq!(KEY.open_feed(TokenKind::Feed, &[1], &token), Ok(FeedPlace { last, shown }));
+            prop_assert_eq!(KEY.open_feed(TokenKind::Feed, &[2], &token), Err(InvalidToken));
+            prop_assert_eq!(KEY.open_feed(TokenKind::UserPosts, &[1], &token), Err(InvalidToken));
             prop_assert_eq!(KEY.open_page(TokenKind::Feed, &[1], &token), Err(InvalidToken));
         }
 

@@ -44,8 +44,11 @@ pub enum ServiceError {
     /// There is no such operation.
     #[error("there is no such operation")]
     OperationNotFound,
-    /// The author has published another content under the same id. The name of the request's field that holds it.
-    #[error("{0}: another content was published under this id")]
+    /// There is no such post.
+    #[error("there is no such post")]
+    PostNotFound,
+    /// The author has published another content under the same id, or its post was deleted lately. The name of the request's field that holds it.
+    #[error("{0}: another content was published under this id, or its post was deleted lately")]
     IdReused(&'static str),
     /// The first rows of an import are not those that were imported under its id. How many these are.
     #[error("import_id: the first {0} rows are not those that were imported under this id")]

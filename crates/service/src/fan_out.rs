@@ -5,7 +5,7 @@ use keyspace::{List, Partition, by_partition};
 use model::{Deadline, Entry, FeedEntry, Micros, Order, UserId, Version, Window};
 use store::{
     Operation, Store, StoreError, Traffic,
-    ops::{Push, PushOne, Pushed},
+    ops::{FindDelivery, Push, PushOne, Pushed, SaveDelivery},
 };
 use tasks::Tasks;
 use tokio::sync::{Semaphore, oneshot};
@@ -40,11 +40,35 @@ pub(crate) struct FanOut {
     inbox_cap: u32,
 }
 
+/// A post on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing {
+    /// Where it was committed.
+    pub(crate) partition: Partition,
+    /// The version of its commit.
+    pub(crate) committed: Version,
+    /// Which post.
+    pub(crate) entry: FeedEntry,
+    /// How many followers the author had, at most.
+    pub(crate) audience: u64,
+    /// Whether nobody has brought it to anybody yet.
+    pub(crate) is_new: bool,
+}
+
 /// A part of an audience.
 struct Slice {
     followers: Vec<UserId>,
     /// After whom the audience goes on; `None` at its end.
     next: Option<Entry>,
+}
+
+/// How far a post is.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// How many followers it has passed.
+    passed: u64,
+    /// The last of them.
+    after: Option<Entry>,
 }
 
 impl FanOut {
@@ -59,26 +83,23 @@ impl FanOut {
         self.lanes.admit(author, wait).await
     }
 
-    /// Starts to deliver a post whose commit has a version. What is given ends when that ends, or at once if it is underway. What
+    /// Starts to deliver a post. What is given ends when that ends, or at once if it is underway. What
     /// is not delivered, because the process dies or Redis does not answer, is left to the relay.
-    pub(crate) fn start(
-        &self,
-        ticket: Ticket,
-        partition: Partition,
-        version: Version,
-        entry: FeedEntry,
-        audience: u64,
-    ) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn start(&self, ticket: Ticket, outgoing: Outgoing) -> impl Future<Output = ()> + use<> {
         let (done, wait) = oneshot::channel();
-        if let Some(doing) = self.underway.begin((partition, version)) {
+        let Outgoing { partition, committed, entry, .. } = outgoing;
+        if let Some(doing) = self.underway.begin((partition, committed)) {
             let this = self.clone();
             self.tasks.spawn_once("fan-out", async move {
-                let delivery = this.deliver_in_turn(&ticket, version, entry, audience);
+                let delivery = this.deliver_in_turn(&ticket, outgoing);
                 let delivered = this.tasks.token().run_until_cancelled(delivery).await;
                 drop(ticket);
                 let _nobody_waits = done.send(());
                 match delivered {
-                    Some(Ok(())) => settle(&this.store, std::iter::once((partition, version))).await,
+                    Some(Ok(passed)) => {
+                        this.save(entry, Progress { passed, after: None }).await;
+                        settle(&this.store, std::iter::once((partition, committed))).await;
+                    }
                     Some(Err(error)) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
                     None => {}
                 }
@@ -98,41 +119,58 @@ impl FanOut {
         }
         if let Some(ticket) = self.lanes.try_admit(entry.author) {
             metrics::counter!("socialgraph_relay_replayed_total", "kind" => "post").increment(1);
-            drop(self.start(ticket, partition, version, entry, u64::MAX));
+            let outgoing = Outgoing { partition, committed: version, entry, audience: u64::MAX, is_new: false };
+            drop(self.start(ticket, outgoing));
         }
     }
 
-    async fn deliver_in_turn(
-        &self,
-        ticket: &Ticket,
-        committed: Version,
-        entry: FeedEntry,
-        audience: u64,
-    ) -> Result<(), StoreError> {
+    async fn deliver_in_turn(&self, ticket: &Ticket, outgoing: Outgoing) -> Result<u64, StoreError> {
+        let Outgoing { committed, entry, audience, is_new, .. } = outgoing;
         let _turn = ticket.turn().await;
         let places = if audience <= SMALL { &self.small } else { &self.large };
         let _place = places.acquire().await;
-        self.deliver(committed, entry).await
+        let begin = if is_new { Progress::default() } else { self.left_behind(entry).await? };
+        self.deliver(committed, entry, begin).await
     }
 
-    /// Delivers a post to everyone who follows its author. Who begins to follow meanwhile finds it in the author's timeline.
-    async fn deliver(&self, committed: Version, entry: FeedEntry) -> Result<(), StoreError> {
+    /// How far a post was brought before.
+    async fn left_behind(&self, entry: FeedEntry) -> Result<Progress, StoreError> {
+        let find = FindDelivery { author: entry.author, post: entry.post };
+        let found = self.store.run(&find, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await?.unwrap_or_default();
+        Ok(found.place.map_or(Progress::default(), |after| Progress { passed: found.passed, after: Some(after) }))
+    }
+
+    /// Keeps how far a post is. If that fails, it is brought to some once more, or counts as on its way.
+    async fn save(&self, entry: FeedEntry, progress: Progress) {
+        let Progress { passed, after: place } = progress;
+        let save = SaveDelivery { author: entry.author, post: entry.post, passed, place };
+        if let Err(error) = self.store.run(&save, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
+            tracing::debug!(%error, author = %entry.author, "progress not kept");
+        }
+    }
+
+    /// Delivers a post to everyone who follows its author, and gives how many these are. Who begins to follow meanwhile finds it in the
+    /// author's timeline.
+    async fn deliver(&self, committed: Version, entry: FeedEntry, begin: Progress) -> Result<u64, StoreError> {
         let running = metrics::gauge!("socialgraph_fanout_running");
         running.increment(1.0);
-        let delivered = self.deliver_slices(entry).await;
+        let delivered = self.deliver_slices(entry, begin).await;
         running.decrement(1.0);
-        delivered?;
+        let passed = delivered?;
         let lag = Micros::now().get().saturating_sub(committed.0);
         metrics::histogram!("socialgraph_fanout_lag_seconds").record(lag as f64 / 1e6);
-        Ok(())
+        Ok(passed)
     }
 
-    async fn deliver_slices(&self, entry: FeedEntry) -> Result<(), StoreError> {
-        let mut slice = self.slice(entry.author, None).await?;
+    async fn deliver_slices(&self, entry: FeedEntry, begin: Progress) -> Result<u64, StoreError> {
+        let mut passed = begin.passed;
+        let mut slice = self.slice(entry.author, begin.after).await?;
         loop {
-            let Some(next) = slice.next else { return self.push(entry, slice.followers).await };
+            passed += slice.followers.len() as u64;
+            let Some(next) = slice.next else { return self.push(entry, slice.followers).await.map(|()| passed) };
             let (pushed, read) = join!(self.push(entry, slice.followers), self.slice(entry.author, Some(next)));
             pushed?;
+            self.save(entry, Progress { passed, after: Some(next) }).await;
             slice = read?;
         }
     }

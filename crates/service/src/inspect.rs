@@ -83,6 +83,7 @@ impl Graph {
             (keys.followers(user), Kind::Set, false),
             (keys.gone(user), Kind::Set, false),
             (keys.posts(user), Kind::Set, false),
+            (keys.erased(user), Kind::Rare, false),
             (keys.inbox(user), Kind::Set, false),
             (keys.feed(user), Kind::Text, false),
             (keys.state(user), Kind::Facts, false),

@@ -8,11 +8,11 @@ use model::{Deadline, FeedEntry, Micros, PostId, UserId};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use store::{
     Traffic,
-    ops::{Publish, PublishOutcome},
+    ops::{DeletePost, FindDelivery, Publish, PublishOutcome, StoredPost},
 };
 use tokio::{sync::oneshot, time::timeout};
 
-use crate::{Graph, ServiceError, lanes::Ticket};
+use crate::{Graph, ServiceError, fan_out::Outgoing, lanes::Ticket};
 
 /// A post to be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,28 @@ pub struct Published {
     pub audience: u64,
     /// Names the write.
     pub consistency_token: String,
+}
+
+/// What became of a deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletedPost {
+    /// Whether the post was there.
+    pub deleted: bool,
+    /// Names the write.
+    pub consistency_token: String,
+}
+
+/// How far a post is on its way to the followers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryProgress {
+    /// How many followers the author had when it was published.
+    pub total: u64,
+    /// How many of them it has reached.
+    pub done: u64,
+    /// Whether it has reached all.
+    pub complete: bool,
+    /// How long that took, or has taken so far.
+    pub lag: Duration,
 }
 
 /// How long a call waits until its author has few enough posts on their way.
@@ -122,17 +144,62 @@ impl Graph {
             };
             inner.seen.raise(partition, stored.version);
             if stored.is_pending {
-                self.fan_out(ticket, partition, &stored, post.author).await;
+                self.fan_out(ticket, partition, &stored, post.author, created).await;
             }
             return Ok(self.published(post, stored, created, partition));
         }
         Err(ServiceError::Internal("no id for a post".to_owned()))
     }
 
+    /// Deletes a post. One round trip.
+    pub async fn delete_post(
+        &self,
+        author: UserId,
+        post: PostId,
+        deadline: Deadline,
+    ) -> Result<DeletedPost, ServiceError> {
+        let inner = &self.inner;
+        let partition = inner.store.keys().partition(author);
+        let commit = DeletePost { author, post, seen: inner.seen.get(partition) };
+        let (deleted, version) = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
+        inner.seen.raise(partition, version);
+        Ok(DeletedPost { deleted, consistency_token: inner.write_token(partition, version, true) })
+    }
+
+    /// How far a post is on its way. One round trip.
+    pub async fn delivery(
+        &self,
+        author: UserId,
+        post: PostId,
+        deadline: Deadline,
+    ) -> Result<DeliveryProgress, ServiceError> {
+        let find = FindDelivery { author, post };
+        let found = self.inner.store.run(&find, Traffic::Interactive, deadline).await?;
+        let found = found.ok_or(ServiceError::PostNotFound)?;
+        let (total, begin) = (found.audience, found.version.0);
+        let complete = total == 0 || found.delivered_at.is_some();
+        let until = match found.delivered_at {
+            Some(at) => at.get(),
+            None if complete => begin,
+            None => Micros::now().get(),
+        };
+        let done = if complete { total } else { found.passed.min(total) };
+        Ok(DeliveryProgress { total, done, complete, lag: Duration::from_micros(until.saturating_sub(begin)) })
+    }
+
     /// Brings a post to the followers' inboxes, and waits a little for that if they are few.
-    async fn fan_out(&self, ticket: Ticket, partition: Partition, stored: &store::ops::Published, author: UserId) {
+    async fn fan_out(
+        &self,
+        ticket: Ticket,
+        partition: Partition,
+        stored: &store::ops::Published,
+        author: UserId,
+        is_new: bool,
+    ) {
         let entry = FeedEntry { at: stored.published_at, post: stored.post, author };
-        let ended = self.inner.fan_out.start(ticket, partition, stored.version, entry, stored.audience);
+        let (committed, audience) = (stored.version, stored.audience);
+        let outgoing = Outgoing { partition, committed, entry, audience, is_new };
+        let ended = self.inner.fan_out.start(ticket, outgoing);
         if stored.audience <= SMALL_AUDIENCE {
             let _goes_on_behind = timeout(FAN_OUT_WAIT, ended).await;
         }
@@ -161,6 +228,11 @@ impl Graph {
 }
 
 impl Post {
+    pub(crate) fn stored(author: UserId, id: PostId, stored: StoredPost) -> Self {
+        let StoredPost { content, attributes, published_at } = stored;
+        Self { author, id, content, attributes, published_at }
+    }
+
     /// About how many bytes it has in an answer.
     pub(crate) fn bytes(&self) -> usize {
         let attributes: usize = self.attributes.iter().map(|(name, text)| name.len() + text.len() + 8).sum();

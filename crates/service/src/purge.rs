@@ -1,7 +1,10 @@
 use std::time::Duration;
 
-use model::{Deadline, UserId};
-use store::{Store, StoreError, Traffic, ops::Purge};
+use model::{Deadline, FeedEntry, UserId};
+use store::{
+    Store, StoreError, Traffic,
+    ops::{Forget, Purge},
+};
 use tasks::Tasks;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
@@ -10,11 +13,14 @@ const QUEUE: usize = 4_096;
 /// How long a purge may take.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// Takes the posts of authors who are not followed any more out of inboxes, off the request path. Reads leave such posts out
-/// anyway, so that a purge that is never done costs memory until the posts sink below the floor, and nothing else.
+/// Most entries of one [`Forget`].
+const MOST_ENTRIES: usize = 64;
+
+/// Takes posts of authors who are not followed any more, and posts that are not there, out of inboxes, off the request path. Reads leave
+/// them out anyway, so that a purge that is never done costs memory until the entries sink below the floor, and nothing else.
 #[derive(Clone)]
 pub(crate) struct Purger {
-    queue: Sender<Purge>,
+    queue: Sender<Job>,
     inbox_cap: u32,
 }
 
@@ -27,15 +33,34 @@ impl Purger {
 
     /// The reader does not follow the author any more.
     pub(crate) fn purge(&self, reader: UserId, author: UserId) {
-        let _not_done = self.queue.try_send(Purge { reader, author, cap: self.inbox_cap });
+        let _not_done = self.queue.try_send(Job::Purge(Purge { reader, author, cap: self.inbox_cap }));
+    }
+
+    /// The posts of entries of a reader's inbox are not there.
+    pub(crate) fn forget(&self, reader: UserId, entries: &[FeedEntry]) {
+        for entries in entries.chunks(MOST_ENTRIES) {
+            let forget = Forget { reader, entries: entries.to_vec(), cap: self.inbox_cap };
+            let _not_done = self.queue.try_send(Job::Forget(forget));
+        }
     }
 }
 
-async fn run(store: Store, mut queue: Receiver<Purge>, tasks: Tasks) {
+enum Job {
+    Purge(Purge),
+    Forget(Forget),
+}
+
+async fn run(store: Store, mut queue: Receiver<Job>, tasks: Tasks) {
     let token = tasks.token();
-    while let Some(Some(purge)) = token.run_until_cancelled(queue.recv()).await {
-        if let Err(error) = whole(&store, purge).await {
-            tracing::debug!(reader = %purge.reader, author = %purge.author, %error, "inbox not purged");
+    while let Some(Some(job)) = token.run_until_cancelled(queue.recv()).await {
+        let (reader, done) = match job {
+            Job::Purge(purge) => (purge.reader, whole(&store, purge).await),
+            Job::Forget(forget) => {
+                (forget.reader, store.run(&forget, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await)
+            }
+        };
+        if let Err(error) = done {
+            tracing::debug!(%reader, %error, "inbox not purged");
         }
     }
     // If every graph is gone, the task stays until it is told to end.

@@ -6,10 +6,10 @@ use std::{
 };
 
 use keyspace::List;
-use model::{Deadline, Entry, Order, UserId, Window};
+use model::{Deadline, Entry, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Count, Dismiss, Dismissed, Range},
+    ops::{Dismiss, Dismissed, Newest},
 };
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 
 /// Most followees whose lists are looked at: the newest half of them, and as many from all over the rest.
 const MOST_FRIENDS: usize = 256;
-/// Most entries of each of their lists, the newest.
+/// Most users of each of their lists, the newest. Of a long list those that are in no segment: to read one takes a round trip more.
 const MOST_OF_FRIEND: usize = 100;
 /// How many lists are read between two looks at the time budget.
 const SIDE_BY_SIDE: usize = 128;
@@ -159,27 +159,14 @@ impl Candidates {
         excluded: &HashSet<UserId>,
         deadline: Deadline,
     ) -> Result<(), StoreError> {
-        let newest = |&user: &UserId| Range {
-            list: List::Following,
-            user,
-            stretch: None,
-            order: Order::NewestFirst,
-            window: Window::ALL,
-            from: None,
-            limit: MOST_OF_FRIEND,
-        };
-        let ranges: Vec<_> = friends.iter().map(newest).collect();
-        let counts: Vec<_> = friends.iter().copied().map(Count).collect();
-        let (ranges, counts) = futures::join!(
-            store.run_all(&ranges, Traffic::Bulk, deadline),
-            store.run_all(&counts, Traffic::Bulk, deadline)
-        );
-        for ((&friend, range), count) in friends.iter().zip(ranges).zip(counts) {
-            let weight = 1.0 / (1.0 + count?.following.max(1) as f64).ln();
-            for entry in range?.entries {
-                if !excluded.contains(&entry.user) {
-                    self.add(entry.user, friend, weight);
-                }
+        let newest = |&user: &UserId| Newest { list: List::Following, user, limit: MOST_OF_FRIEND };
+        let reads: Vec<_> = friends.iter().map(newest).collect();
+        let lists = store.run_all(&reads, Traffic::Bulk, deadline).await;
+        for (&friend, list) in friends.iter().zip(lists) {
+            let (following, users) = list?;
+            let weight = 1.0 / (1.0 + following.max(1) as f64).ln();
+            for user in users.into_iter().filter(|user| !excluded.contains(user)) {
+                self.add(user, friend, weight);
             }
         }
         Ok(())

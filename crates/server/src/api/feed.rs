@@ -87,14 +87,18 @@ pub(super) fn feed_query(graph: &Graph, request: ScrollFeedRequest) -> Result<(F
         user: fields.user("user_id", request.user_id),
         page_size: fields.page_size(request.page_size),
         start: start(&mut fields, request.page_token, request.cursor),
-        full: match fields.one_of("view", request.view) {
-            FeedView::Unspecified | FeedView::Ids => false,
-            FeedView::Full => true,
-        },
+        full: is_full(&mut fields, request.view),
     };
     let freshness = freshness(graph, &mut fields, request.consistency);
     fields.finish()?;
     Ok((query, freshness))
+}
+
+pub(super) fn is_full(fields: &mut Fields, view: i32) -> bool {
+    match fields.one_of("view", view) {
+        FeedView::Unspecified | FeedView::Ids => false,
+        FeedView::Full => true,
+    }
 }
 
 fn start(fields: &mut Fields, page_token: String, cursor: Option<v1::FeedCursor>) -> FeedStart {
@@ -165,7 +169,7 @@ fn cursor(FeedCursor { max_time_ms, offset }: FeedCursor) -> v1::FeedCursor {
     v1::FeedCursor { max_time_ms: max_time_ms.cast_signed(), offset: offset.cast_signed() }
 }
 
-fn item(item: FeedItem) -> v1::FeedItem {
+pub(super) fn item(item: FeedItem) -> v1::FeedItem {
     let FeedEntry { at, post: id, author } = item.entry;
     v1::FeedItem {
         post_id: id.get(),
@@ -175,7 +179,7 @@ fn item(item: FeedItem) -> v1::FeedItem {
     }
 }
 
-fn post(post: Post) -> v1::Post {
+pub(super) fn post(post: Post) -> v1::Post {
     v1::Post {
         post_id: post.id.get(),
         author_id: post.author.get(),

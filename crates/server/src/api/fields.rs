@@ -1,6 +1,6 @@
 use std::{ops::RangeInclusive, time::Duration};
 
-use model::{Edge, Micros, Order, UserId, Window, limits};
+use model::{Edge, Micros, Order, PostId, UserId, Window, limits};
 use prost_types::Timestamp;
 use socialgraph::v1::ListOrder;
 use tonic::Status;
@@ -35,6 +35,10 @@ impl Fields {
 
     pub(super) fn user(&mut self, field: &str, id: i64) -> UserId {
         self.check(field, UserId::new(id), UserId::MIN)
+    }
+
+    pub(super) fn post(&mut self, field: &str, id: i64) -> PostId {
+        self.check(field, PostId::new(id), PostId::MIN)
     }
 
     /// Who looks; `None` for 0.

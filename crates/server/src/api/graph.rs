@@ -4,18 +4,20 @@ use model::{
 };
 use service::{CommonOrder, CommonQuery, List, ListPage, ListQuery};
 use socialgraph::v1::{
-    BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchIsFollowingRequest,
-    BatchIsFollowingResponse, BatchUnfollowRequest, BatchUnfollowResponse, BlockRequest, BlockResponse, CommonFollow,
-    CommonFollowersRequest, CommonFollowersResponse, CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse,
+    BatchFollowRequest, BatchFollowResponse, BatchGetCountsRequest, BatchGetCountsResponse, BatchGetPostsRequest,
+    BatchGetPostsResponse, BatchIsFollowingRequest, BatchIsFollowingResponse, BatchUnfollowRequest,
+    BatchUnfollowResponse, BlockRequest, BlockResponse, CommonFollow, CommonFollowersRequest, CommonFollowersResponse,
+    CommonFollowsOrder, CommonFollowsRequest, CommonFollowsResponse, DeletePostRequest, DeletePostResponse,
     DeleteUserRequest, DeleteUserResponse, DismissRecommendationRequest, DismissRecommendationResponse,
-    ExportEdgesRequest, FollowRequest, FollowResponse, FollowState, GetOperationRequest, GetOperationResponse,
-    GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest, ImportEdgesResponse, IsFollowingRequest,
-    IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse, ListBlockedRequest, ListBlockedResponse,
-    ListFollowersRequest, ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListMutedRequest,
-    ListMutedResponse, ListMutualsRequest, ListMutualsResponse, MuteRequest, MuteResponse, PublishPostRequest,
-    PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse,
-    SetUserStateRequest, SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse,
-    UnmuteRequest, UnmuteResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
+    ExportEdgesRequest, FollowRequest, FollowResponse, FollowState, GetDeliveryRequest, GetDeliveryResponse,
+    GetOperationRequest, GetOperationResponse, GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest,
+    ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse,
+    ListBlockedRequest, ListBlockedResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
+    ListFollowingResponse, ListMutedRequest, ListMutedResponse, ListMutualsRequest, ListMutualsResponse,
+    ListUserPostsRequest, ListUserPostsResponse, MuteRequest, MuteResponse, PublishPostRequest, PublishPostResponse,
+    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, SetUserStateRequest,
+    SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse, UnmuteRequest,
+    UnmuteResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -25,7 +27,7 @@ use super::{
     convert::{filtered, listed_user, timestamp},
     deadline, export, feed,
     fields::{Fields, edge},
-    lifecycle, recommend, relations,
+    lifecycle, posts, recommend, relations,
     status::status,
     watch,
 };
@@ -233,6 +235,31 @@ impl SocialGraph for Api {
         let post = feed::new_post(request.into_inner())?;
         let published = self.graph.publish(post, deadline).await.map_err(status)?;
         Ok(Response::new(feed::published(published)))
+    }
+
+    async fn delete_post(&self, request: Request<DeletePostRequest>) -> Result<Response<DeletePostResponse>, Status> {
+        posts::delete_post(self, request).await
+    }
+
+    async fn get_delivery(
+        &self,
+        request: Request<GetDeliveryRequest>,
+    ) -> Result<Response<GetDeliveryResponse>, Status> {
+        posts::get_delivery(self, request).await
+    }
+
+    async fn batch_get_posts(
+        &self,
+        request: Request<BatchGetPostsRequest>,
+    ) -> Result<Response<BatchGetPostsResponse>, Status> {
+        posts::batch_get_posts(self, request).await
+    }
+
+    async fn list_user_posts(
+        &self,
+        request: Request<ListUserPostsRequest>,
+    ) -> Result<Response<ListUserPostsResponse>, Status> {
+        posts::list_user_posts(self, request).await
     }
 
     async fn scroll_feed(&self, request: Request<ScrollFeedRequest>) -> Result<Response<ScrollFeedResponse>, Status> {

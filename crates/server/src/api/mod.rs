@@ -11,6 +11,7 @@ mod fields;
 mod graph;
 mod import;
 mod lifecycle;
+mod posts;
 mod recommend;
 mod relations;
 mod status;

@@ -31,6 +31,7 @@ pub(super) fn status(error: ServiceError) -> Status {
             with_reason(Code::FailedPrecondition, ErrorReason::UserUnavailable, text, None)
         }
         ServiceError::OperationNotFound => with_reason(Code::NotFound, ErrorReason::OperationNotFound, text, None),
+        ServiceError::PostNotFound => with_reason(Code::NotFound, ErrorReason::PostNotFound, text, None),
         ServiceError::IdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
         ServiceError::ImportIdReused(_) => with_reason(Code::AlreadyExists, ErrorReason::RequestIdReused, text, None),
         ServiceError::ImportTakenOver => with_reason(Code::Aborted, ErrorReason::ImportTakenOver, text, None),
@@ -106,6 +107,7 @@ mod tests {
             (ServiceError::PastEnd, Code::InvalidArgument, "INVALID_FIELD", false),
             (ServiceError::UserUnavailable, Code::FailedPrecondition, "USER_UNAVAILABLE", false),
             (ServiceError::OperationNotFound, Code::NotFound, "OPERATION_NOT_FOUND", false),
+            (ServiceError::PostNotFound, Code::NotFound, "POST_NOT_FOUND", false),
             (ServiceError::IdReused("request_id"), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::ImportIdReused(7), Code::AlreadyExists, "REQUEST_ID_REUSED", false),
             (ServiceError::ImportTakenOver, Code::Aborted, "IMPORT_TAKEN_OVER", false),

@@ -99,7 +99,7 @@ pub struct Scroll {
 
 /// How much of each post to give.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum View {
+pub(super) enum View {
     /// Ids and times
     Ids,
     /// The whole post, of which a table has the beginning
@@ -115,6 +115,11 @@ impl From<View> for v1::FeedView {
     }
 }
 
+/// The field `view` of a request.
+pub(super) fn view(view: Option<View>) -> i32 {
+    view.map(v1::FeedView::from).unwrap_or_default().into()
+}
+
 impl Scroll {
     pub(super) async fn run(self, printer: &mut Printer<'_>) -> Result<(), Error> {
         let client = self.call.graph().await?;
@@ -125,7 +130,7 @@ impl Scroll {
                 // Later pages go on by token.
                 cursor: self.cursor().filter(|_| page_token.is_empty()),
                 page_token,
-                view: self.view.map(v1::FeedView::from).unwrap_or_default().into(),
+                view: view(self.view),
                 consistency: self.freshness.consistency(),
             };
             client.clone().scroll_feed(self.call.request(request)).await

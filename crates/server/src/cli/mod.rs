@@ -13,6 +13,7 @@ mod import;
 mod lifecycle;
 mod lists;
 mod options;
+mod posts;
 mod print;
 mod recommend;
 mod relations;
@@ -41,6 +42,7 @@ pub use self::{
     lifecycle::{DeleteUser, GetOperation, SetUserState},
     lists::{CommonFollows, List},
     options::{AdminCallOptions, AdminTarget, CallOptions, Target},
+    posts::{DeletePost, GetDelivery, GetPosts, ListPosts},
     recommend::{Dismiss, Recommend},
     relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
     watch::Watch,
@@ -93,6 +95,14 @@ pub enum ClientCommand {
     Dismiss(Dismiss),
     /// Publish a post
     Publish(Publish),
+    /// Delete a post
+    DeletePost(DeletePost),
+    /// Tell how far a post is on its way to the followers
+    Delivery(GetDelivery),
+    /// Print posts by their names
+    GetPosts(GetPosts),
+    /// List a user's posts
+    ListPosts(ListPosts),
     /// Read a user's feed
     Scroll(Scroll),
     /// Count the followees, followers and posts of users
@@ -142,6 +152,10 @@ impl ClientCommand {
             Self::Recommend(command) => command.call.target.json,
             Self::Dismiss(command) => command.call.target.json,
             Self::Publish(command) => command.call.target.json,
+            Self::DeletePost(command) => command.call.target.json,
+            Self::Delivery(command) => command.call.target.json,
+            Self::GetPosts(command) => command.call.target.json,
+            Self::ListPosts(command) => command.call.target.json,
             Self::Scroll(command) => command.call.target.json,
             Self::Counts(command) => command.call.target.json,
             Self::Import(command) => command.target.json,
@@ -212,6 +226,10 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Recommend(command) => command.run(printer).await,
         ClientCommand::Dismiss(command) => command.run(printer).await,
         ClientCommand::Publish(command) => command.run(printer).await,
+        ClientCommand::DeletePost(command) => command.run(printer).await,
+        ClientCommand::Delivery(command) => command.run(printer).await,
+        ClientCommand::GetPosts(command) => command.run(printer).await,
+        ClientCommand::ListPosts(command) => command.run(printer).await,
         ClientCommand::Scroll(command) => command.run(printer).await,
         ClientCommand::Counts(command) => command.run(printer).await,
         ClientCommand::Import(command) => command.run(printer).await,

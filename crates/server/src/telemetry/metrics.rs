@@ -243,6 +243,13 @@ pub const METRICS: &[Metric] = &[
          both.",
     ),
     metric(
+        "socialgraph_feed_dangling_total",
+        Counter,
+        Count,
+        &[],
+        "Entries of inboxes that were passed over because their posts are not there: deleted, or lost. They are taken out.",
+    ),
+    metric(
         "socialgraph_feed_builds_total",
         Counter,
         Count,

@@ -251,6 +251,44 @@ impl SocialGraph for Fake {
         Ok(Response::new(RecommendFollowsResponse { recommendations: vec![recommendation], complete: true }))
     }
 
+    async fn delete_post(&self, request: Request<DeletePostRequest>) -> Result<Response<DeletePostResponse>, Status> {
+        self.record(&request, Call::DeletePost);
+        Ok(Response::new(DeletePostResponse { deleted: true, consistency_token: "token-1".to_owned() }))
+    }
+
+    async fn get_delivery(
+        &self,
+        request: Request<GetDeliveryRequest>,
+    ) -> Result<Response<GetDeliveryResponse>, Status> {
+        self.record(&request, Call::Delivery);
+        let lag = Some(prost_types::Duration { seconds: 1, nanos: 500_000_000 });
+        Ok(Response::new(GetDeliveryResponse { total: 7, done: 3, lag, ..GetDeliveryResponse::default() }))
+    }
+
+    async fn batch_get_posts(
+        &self,
+        request: Request<BatchGetPostsRequest>,
+    ) -> Result<Response<BatchGetPostsResponse>, Status> {
+        self.record(&request, Call::GetPosts);
+        let results = request.into_inner().names.into_iter().map(|PostName { author_id, post_id }| PostResult {
+            author_id,
+            post_id,
+            post: item(post_id, true).post.filter(|_| post_id % 2 == 0),
+        });
+        Ok(Response::new(BatchGetPostsResponse { results: results.collect() }))
+    }
+
+    async fn list_user_posts(
+        &self,
+        request: Request<ListUserPostsRequest>,
+    ) -> Result<Response<ListUserPostsResponse>, Status> {
+        self.record(&request, Call::ListPosts);
+        let request = request.into_inner();
+        let (ids, next_page_token) = page(request.author_id, request.page_size, &request.page_token)?;
+        let items = ids.into_iter().map(|id| item(id, request.view() == FeedView::Full)).collect();
+        Ok(Response::new(ListUserPostsResponse { items, next_page_token }))
+    }
+
     async fn dismiss_recommendation(
         &self,
         request: Request<DismissRecommendationRequest>,

@@ -12,6 +12,7 @@ mod feed;
 mod handlers;
 mod import;
 mod lists;
+mod posts;
 mod relations;
 mod server;
 mod watch;
@@ -83,6 +84,10 @@ fn bad_command_lines_are_refused() {
         "scroll 1 --offset 1",
         "scroll 1 --max-time-ms 1 --page-token x",
         "scroll 1 --view everything",
+        "get-posts",
+        "get-posts 1",
+        "get-posts 1:2 3:x",
+        "list-posts 1 --view everything",
         "list-following 1 --from yesterday",
         "common-follows 1 2 --time-budget soon",
         "import x --timeout 1s",

@@ -8,7 +8,7 @@ use super::Entry;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oracle {
     /// Of each author, by id.
-    posts: BTreeMap<i64, BTreeMap<i64, Post>>,
+    pub(crate) posts: BTreeMap<i64, BTreeMap<i64, Post>>,
     follows: BTreeSet<(i64, i64)>,
 }
 

@@ -5,9 +5,11 @@
 
 mod build;
 mod followed;
+mod named;
 mod page;
 mod read;
 mod timelines;
 
 pub(crate) use build::Builder;
+pub use named::UserPostsQuery;
 pub use page::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart};

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use model::{Deadline, FeedEntry, FeedPlace, Micros, PostId, UserId, limits::MAX_PAGE_BYTES};
+use model::{Deadline, FeedEntry, FeedPlace, Micros, PostId, TokenKind, UserId, limits::MAX_PAGE_BYTES};
 use store::{
     StoreError, Traffic,
     ops::{FetchPost, HasPost, Place},
 };
 
 use super::{
-    read::{Reading, Stretch},
+    read::{Reading, Source, Stretch},
     timelines::Reach,
 };
 use crate::{Graph, Post, ServiceError};
@@ -79,7 +79,7 @@ pub struct FeedItem {
 }
 
 /// A page in the making.
-struct Page {
+pub(super) struct Page {
     size: usize,
     /// Where the next stretch begins.
     from: Option<Place>,
@@ -96,7 +96,8 @@ impl Graph {
     /// A page of a feed. Two round trips as long as the inbox reaches: the entries, and their posts.
     pub async fn scroll(&self, query: FeedQuery, deadline: Deadline) -> Result<FeedPage, ServiceError> {
         let inner = &self.inner;
-        let mut page = self.begin(&query)?;
+        let bound_to = [query.user.get()];
+        let mut page = self.begin(TokenKind::Feed, &bound_to, &query.start, query.page_size)?;
         let until = if page.skip > 0 { deadline.instant() } else { Instant::now() + SEARCH_BUDGET };
         let reading = Reading {
             store: &inner.store,
@@ -106,25 +107,54 @@ impl Graph {
             until,
             deadline,
         };
-        let reach = loop {
-            let Stretch { entries, reach } = reading.stretch(page.from, page.wanted()).await?;
-            for entries in entries.chunks(if query.full { MOST_POSTS } else { MOST_ENTRIES }) {
-                let found = self.posts(entries, query.full, deadline).await?;
-                found.into_iter().for_each(|item| page.push(item));
+        let reach = self.fill(&mut page, &Source::Feed(reading), query.full, deadline).await?;
+        Ok(self.finish(TokenKind::Feed, &bound_to, page, reach))
+    }
+
+    /// Fills a page, as far as its source reaches.
+    pub(super) async fn fill(
+        &self,
+        page: &mut Page,
+        source: &Source<'_>,
+        full: bool,
+        deadline: Deadline,
+    ) -> Result<Reach, StoreError> {
+        loop {
+            let Stretch { entries, reach } = source.stretch(page.from, page.wanted()).await?;
+            for entries in entries.chunks(if full { MOST_POSTS } else { MOST_ENTRIES }) {
+                let found = self.posts(entries, full, deadline).await?;
+                self.forget_missing(source, entries, &found);
+                found.into_iter().flatten().for_each(|item| page.push(item));
                 if page.is_full {
                     break;
                 }
             }
             if page.is_full || reach != Reach::More {
-                break reach;
+                return Ok(reach);
             }
             page.from = entries.last().map(|&last| Place::After(last)).or(page.from);
-        };
-        Ok(self.finish(query.user, page, reach))
+        }
     }
 
-    fn begin(&self, query: &FeedQuery) -> Result<Page, ServiceError> {
-        let (from, shown, skip) = match &query.start {
+    /// What an inbox has of posts that are not there goes, behind the call.
+    fn forget_missing(&self, source: &Source<'_>, entries: &[FeedEntry], found: &[Option<FeedItem>]) {
+        let Source::Feed(reading) = source else { return };
+        let missing = entries.iter().zip(found).filter(|(_, item)| item.is_none()).map(|(&entry, _)| entry);
+        let missing: Vec<_> = missing.collect();
+        if !missing.is_empty() {
+            metrics::counter!("socialgraph_feed_dangling_total").increment(missing.len() as u64);
+            self.inner.purger.forget(reading.reader, &missing);
+        }
+    }
+
+    pub(super) fn begin(
+        &self,
+        kind: TokenKind,
+        bound_to: &[i64],
+        start: &FeedStart,
+        size: usize,
+    ) -> Result<Page, ServiceError> {
+        let (from, shown, skip) = match start {
             FeedStart::Newest => (None, None, 0),
             FeedStart::Cursor(cursor) => {
                 let from = Micros::new((cursor.max_time_ms + 1).saturating_mul(1_000)).unwrap_or(Micros::MAX);
@@ -132,45 +162,42 @@ impl Graph {
                 (Some(Place::After(top)), Some(*cursor), cursor.offset)
             }
             FeedStart::Token(token) => {
-                let place =
-                    self.inner.tokens.open_feed(query.user, token).map_err(|_| ServiceError::InvalidPageToken)?;
-                let FeedPlace { last, shown } = place;
+                let place = self.inner.tokens.open_feed(kind, bound_to, token);
+                let FeedPlace { last, shown } = place.map_err(|_| ServiceError::InvalidPageToken)?;
                 let max_time_ms = last.at.get() / 1_000;
                 (Some(Place::After(last)), (shown > 0).then_some(FeedCursor { max_time_ms, offset: shown }), 0)
             }
         };
-        Ok(Page { size: query.page_size, from, shown, skip, items: Vec::new(), bytes: 0, is_full: false })
+        Ok(Page { size, from, shown, skip, items: Vec::new(), bytes: 0, is_full: false })
     }
 
-    /// The posts of entries. What is not there is left out: it was lost, or is not wanted any more.
-    async fn posts(&self, entries: &[FeedEntry], full: bool, deadline: Deadline) -> Result<Vec<FeedItem>, StoreError> {
+    /// The posts of entries; `None` where one is not there: it was deleted, or lost.
+    async fn posts(
+        &self,
+        entries: &[FeedEntry],
+        full: bool,
+        deadline: Deadline,
+    ) -> Result<Vec<Option<FeedItem>>, StoreError> {
         let store = &self.inner.store;
         if !full {
             let reads: Vec<_> =
                 entries.iter().map(|entry| HasPost { author: entry.author, post: entry.post }).collect();
             let found = store.run_all(&reads, Traffic::Interactive, deadline).await;
-            let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let there = entries.iter().zip(found).filter(|&(_, is_there)| is_there);
-            return Ok(there.map(|(&entry, _)| FeedItem { entry, post: None }).collect());
+            let items = entries.iter().zip(found);
+            return items.map(|(&entry, is_there)| Ok(is_there?.then_some(FeedItem { entry, post: None }))).collect();
         }
         let reads: Vec<_> = entries.iter().map(|entry| FetchPost { author: entry.author, post: entry.post }).collect();
-        let mut items = Vec::with_capacity(entries.len());
-        for (&entry, stored) in entries.iter().zip(store.run_all(&reads, Traffic::Interactive, deadline).await) {
-            items.extend(stored?.map(|stored| FeedItem {
-                entry,
-                post: Some(Post {
-                    author: entry.author,
-                    id: entry.post,
-                    content: stored.content,
-                    attributes: stored.attributes,
-                    published_at: stored.published_at,
-                }),
-            }));
-        }
-        Ok(items)
+        let stored = store.run_all(&reads, Traffic::Interactive, deadline).await;
+        let items = entries.iter().zip(stored);
+        items
+            .map(|(&entry, stored)| {
+                let post = stored?.map(|stored| Post::stored(entry.author, entry.post, stored));
+                Ok(post.map(|post| FeedItem { entry, post: Some(post) }))
+            })
+            .collect()
     }
 
-    fn finish(&self, user: UserId, page: Page, reach: Reach) -> FeedPage {
+    pub(super) fn finish(&self, kind: TokenKind, bound_to: &[i64], page: Page, reach: Reach) -> FeedPage {
         let end_of_feed = !page.is_full && reach == Reach::End;
         let next_page_token = if end_of_feed {
             String::new()
@@ -182,7 +209,7 @@ impl Graph {
             };
             let of_last = page.shown.filter(|shown| shown.max_time_ms == last.at.get() / 1_000);
             let shown = of_last.map_or(0, |shown| shown.offset);
-            self.inner.tokens.seal_feed(user, FeedPlace { last, shown })
+            self.inner.tokens.seal_feed(kind, bound_to, FeedPlace { last, shown })
         };
         FeedPage {
             items: page.items,

@@ -6,7 +6,7 @@ use futures::join;
 use model::{Deadline, FeedEntry, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Inbox, Muted, Place, Scroll},
+    ops::{Inbox, Muted, Place, Scroll, Timeline},
 };
 
 use super::{
@@ -14,6 +14,36 @@ use super::{
     followed::followed,
     timelines::{Question, Reach},
 };
+
+/// Where the entries of a page come from.
+pub(super) enum Source<'a> {
+    /// A feed.
+    Feed(Reading<'a>),
+    /// The timeline of one author.
+    Posts {
+        /// The store.
+        store: &'a Store,
+        /// Whose.
+        author: UserId,
+        /// The caller's.
+        deadline: Deadline,
+    },
+}
+
+impl Source<'_> {
+    /// The next entries from a place on, at most `limit` (1 to 1,000) of them.
+    pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
+        match *self {
+            Self::Feed(ref reading) => reading.stretch(from, limit).await,
+            Self::Posts { store, author, deadline } => {
+                let timeline = Timeline { author, from, limit, reader: None };
+                let entries = store.run(&timeline, Traffic::Interactive, deadline).await?.entries;
+                let reach = if entries.len() < limit { Reach::End } else { Reach::More };
+                Ok(Stretch { entries, reach })
+            }
+        }
+    }
+}
 
 /// Reads one reader's feed.
 pub(super) struct Reading<'a> {

@@ -1,13 +1,13 @@
 -- Commits a post, and brings it to its author's own inbox.
 --
 -- Keys:       log, pending, clock, posts:<a>, posts:<a>:parts, followers:<a>, followers:<a>:parts, post:<a>:<p>,
---             request:<a>:<id> (without an id of the request: posts:<a> again), inbox:<a>, feed:<a>, state:<a>, and inbox:<a>:<n> of every
---             segment of the author a.
+--             request:<a>:<id> (without an id of the request: posts:<a> again), inbox:<a>, feed:<a>, state:<a>, erased:<a>, and
+--             inbox:<a>:<n> of every segment of the author a.
 -- Arguments:  the highest version seen of this partition (0 if none), 1 if the request has an id or 0, 1 if the request names
 --             the post id or 0, the author, the post id, its member in the timeline and in inboxes, published_at in microseconds (0: now), how far in the future that may be, a fingerprint of the content and
 --             attributes, the most entries of an inbox, for how many seconds a request id is kept, after how many
 --             microseconds the relay takes the fan-out over, a name of the call; then the fields of the post and their values.
--- Returns:    a letter (c created, e the same post exists, r the request id was used for another content, p the post id was,
+-- Returns:    a letter (c created, e the same post exists, r the request id was used for another content, p the post id was, or its post is deleted,
 --             f published_at is too far in the future, u the author is not active), the version, published_at, the number of followers at that time, the post
 --             id, and 1 if the post may not have reached them yet or 0.
 -- Slot rule:  every key carries the partition's hash tag.
@@ -44,6 +44,8 @@ if known[2] then
   remember_request(known[3], known[4], known[5])
   return exists(known[3], known[4], known[5], post)
 end
+-- A post that was deleted does not come back with a request that comes again.
+if is_given and redis.call('ZSCORE', KEYS[13], post) then return { 'p', '0', '0', 0, post, 0 } end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if published > now + ahead then return { 'f', '0', '0', 0, post, 0 } end
@@ -53,7 +55,7 @@ local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 local next = math.max(now, clock + 1, seen + 1)
 local version = string.format('%.0f', next)
 local score = published > 0 and ARGV[8] or version
-local inbox = open_inbox(KEYS[10], KEYS[11], 13)
+local inbox = open_inbox(KEYS[10], KEYS[11], 14)
 local posts = open_list(4)
 posts.is_of_posts = true
 plan_rows(posts, { { score, timeline_member } })

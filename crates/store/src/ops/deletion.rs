@@ -189,6 +189,7 @@ impl Operation for EndDeletion {
             keys.muting(user),
             keys.mute_ends(user),
             keys.rate(user),
+            keys.erased(user),
             keys.inbox(user),
             keys.feed(user),
             keys.state_worker(user),

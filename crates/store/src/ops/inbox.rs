@@ -262,6 +262,33 @@ impl Operation for Purge {
     }
 }
 
+/// Takes entries out of an inbox whose posts are not there. See `forget.lua`.
+#[derive(Clone, Debug)]
+pub struct Forget {
+    /// Whose inbox.
+    pub reader: UserId,
+    /// The entries, 1 to 64.
+    pub entries: Vec<FeedEntry>,
+    /// Most entries of an inbox.
+    pub cap: u32,
+}
+
+impl Operation for Forget {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let mut names = vec![keys.inbox(self.reader), keys.feed(self.reader)];
+        names.extend(inbox_segments(keys, self.reader, self.cap));
+        let mut args = vec![self.cap.into()];
+        args.extend(self.entries.iter().flat_map(|entry| [micros(entry.at), value::of_bytes(&entry.member())]));
+        Ok(Call::script(&script::FORGET, SlotGroup::new(names)?, args))
+    }
+
+    fn answer(&self, _removed: Value) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
 /// `<score> <member>`, or nothing.
 fn floor(value: &Value) -> Result<Option<FeedEntry>, StoreError> {
     let bytes = value::bytes(value)?;

@@ -4,6 +4,7 @@ mod batches;
 mod cluster;
 mod commit;
 mod deletion;
+mod deliveries;
 mod dismissals;
 mod export;
 mod followers;
@@ -14,6 +15,7 @@ mod lists;
 mod look_up;
 mod marks;
 mod moves;
+mod newest;
 mod pending;
 mod posts;
 mod shards;
@@ -30,13 +32,14 @@ pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
 pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, EndDeletion, ErasePosts, Unfinished};
+pub use deliveries::{Delivered, FindDelivery, SaveDelivery};
 pub use dismissals::{Dismiss, Dismissed};
 pub use export::{ListsRead, ShortLists};
 pub use followers::{
     Applied, Apply, ApplyToShard, Cause, FollowerChange, Refusal, Refused, Routed, ShardGrowth, Shown,
 };
 pub use imports::{BeginImport, Checkpoint, SaveImport};
-pub use inbox::{Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
+pub use inbox::{Forget, Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
     TryCompact,
@@ -48,9 +51,11 @@ pub use lists::{
 pub use look_up::{LookUp, LookUpRow, LookedUp, Restate, Restated};
 pub use marks::{Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome, Marked, Marks, Mute, Muted, Unmark};
 pub use moves::{Move, MoveEdges, ReadAside, ReadHidden};
+pub use newest::Newest;
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
 pub use posts::{
-    FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline, TimelinePart,
+    DeletePost, FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline,
+    TimelinePart,
 };
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use states::{EndMove, FindOperation, FindState, SaveMove, Saved, SetState, UserOperation};

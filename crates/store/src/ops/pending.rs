@@ -84,7 +84,7 @@ pub enum LogChange {
         /// Since when.
         since: Micros,
     },
-    /// What has no second half: a mute, or the end of a block or of a mute.
+    /// What has no second half: a mute, or the end of a block, of a mute, or of a post.
     Other,
 }
 
@@ -204,7 +204,7 @@ pub(super) fn parse_change(kind: &str, text: &str, version: Version) -> Option<L
         "+" | "s" => FollowerChange::Present { followed_at: score?, version },
         "-" | "h" => FollowerChange::Absent { removed: score, version },
         "b" => return Some(LogChange::Blocked { user, blocked: UserId::new(other).ok()?, since: score? }),
-        "B" | "m" | "M" => return score.map(|_| LogChange::Other),
+        "B" | "m" | "M" | "d" => return score.map(|_| LogChange::Other),
         "p" => return Some(LogChange::Post(FeedEntry { at: score?, post: PostId::new(other).ok()?, author: user })),
         _ => return None,
     };

@@ -10,8 +10,8 @@ use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 use super::{Operation, commit::version, inbox::inbox_segments, lists::list_keys};
 use crate::{StoreError, call::Call, script, value};
 
-/// How long a request id is kept: 24 hours, in seconds.
-const REQUEST_KEPT_SECONDS: i64 = 24 * 3600;
+/// How long it is remembered what a request made, and which posts were deleted: 24 hours, in seconds.
+const IDS_KEPT_SECONDS: i64 = 24 * 3600;
 /// What the names of attributes begin with among the fields of a post.
 const ATTRIBUTE: char = '.';
 
@@ -53,7 +53,7 @@ pub enum PublishOutcome {
     Existing(Published),
     /// The request id was used for another content.
     RequestIdReused,
-    /// The post id was used for another content.
+    /// The post id was used for another content, or its post was deleted lately.
     PostIdReused,
     /// The time is too far in the future.
     Future,
@@ -95,6 +95,7 @@ impl Operation for Publish {
             keys.inbox(author),
             keys.feed(author),
             keys.state(author),
+            keys.erased(author),
         ];
         names.extend(inbox_segments(keys, author, self.inbox_cap));
         // Of the entry only the member is used, which has no time.
@@ -111,7 +112,7 @@ impl Operation for Publish {
             value::of_micros(MAX_CLOCK_SKEW),
             format!("{:032x}", self.fingerprint).into(),
             self.inbox_cap.into(),
-            REQUEST_KEPT_SECONDS.into(),
+            IDS_KEPT_SECONDS.into(),
             value::of_micros(self.patience),
             format!("{:016x}", self.call).into(),
             "content".into(),
@@ -210,6 +211,48 @@ impl Operation for HasPost {
 
     fn answer(&self, answer: Value) -> Result<bool, StoreError> {
         Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Commits the end of a post. See `delete_post.lua`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeletePost {
+    /// Who published it.
+    pub author: UserId,
+    /// Its id.
+    pub post: PostId,
+    /// The highest version seen of the author's partition.
+    pub seen: Version,
+}
+
+impl Operation for DeletePost {
+    /// Whether it was there; and the version of the change, or the partition's last one.
+    type Output = (bool, Version);
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let (author, partition) = (self.author, keys.partition(self.author));
+        let group = SlotGroup::new(vec![
+            keys.log(partition),
+            keys.pending(partition),
+            keys.clock(partition),
+            keys.posts(author),
+            keys.posts_parts(author),
+            keys.post(author, self.post),
+            keys.erased(author),
+        ])?;
+        let args = vec![
+            version(self.seen),
+            author.get().into(),
+            self.post.get().into(),
+            value::of_bytes(&self.post.get().to_be_bytes()),
+            IDS_KEPT_SECONDS.into(),
+        ];
+        Ok(Call::script(&script::DELETE_POST, group, args))
+    }
+
+    fn answer(&self, answer: Value) -> Result<(bool, Version), StoreError> {
+        let [letter, version] = value::array_of(answer)?;
+        Ok((value::text(&letter)? == "d", Version(value::number(&version)?)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! PublishPost, ScrollFeed, and what lies between them.
 
 mod changes;
+mod deletions;
 mod follows;
 mod inboxes;
 mod pages;
@@ -9,5 +10,11 @@ mod random;
 mod support;
 mod times;
 
-pub(crate) const CASES: usize =
-    changes::CASES + follows::CASES + inboxes::CASES + pages::CASES + publish::CASES + random::CASES + times::CASES;
+pub(crate) const CASES: usize = changes::CASES
+    + deletions::CASES
+    + follows::CASES
+    + inboxes::CASES
+    + pages::CASES
+    + publish::CASES
+    + random::CASES
+    + times::CASES;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use futures::{StreamExt, stream};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
-use socialgraph::v1::{Post, PublishPostRequest};
+use socialgraph::v1::{DeletePostRequest, Post, PublishPostRequest};
 
 use super::support::{
     BEGIN, MILLISECOND, SECOND, assert_reused, expire_inbox, inbox_len, page, post, post_at, scrolled,
@@ -24,6 +24,8 @@ struct Run<'a> {
     oracle: Oracle,
     /// Posts that have a name of their author's choice.
     named: Vec<(PublishPostRequest, Post)>,
+    /// Those that are deleted.
+    deleted: Vec<(PublishPostRequest, Post)>,
 }
 
 impl Run<'_> {
@@ -60,7 +62,8 @@ impl Run<'_> {
             }
             6 => expire_inbox(self.place, self.user()).await,
             7..9 => self.repeat(server).await,
-            9..11 => {
+            9 => self.delete(server).await,
+            10..12 => {
                 let user = self.user();
                 self.check(user).await;
             }
@@ -76,7 +79,7 @@ impl Run<'_> {
             _ => post_at(author, BEGIN + 50 * SECOND + self.random.random_range(0..20) * MILLISECOND / 5),
         };
         let name = self.random.random_range(0..4);
-        let unique = OPERATIONS + self.named.len();
+        let unique = OPERATIONS + self.named.len() + self.deleted.len();
         let request = PublishPostRequest {
             request_id: if name & 1 == 1 { format!("r{unique}") } else { String::new() },
             post_id: if name & 2 == 2 { unique as i64 } else { 0 },
@@ -104,6 +107,28 @@ impl Run<'_> {
         }
     }
 
+    /// Deletes a post, or sends one again that was deleted before: it does not come back.
+    async fn delete(&mut self, server: usize) {
+        let api = &self.servers[server];
+        let Some(at) = (!self.named.is_empty()).then(|| self.random.random_range(0..self.named.len())) else { return };
+        let (request, post) = self.named.swap_remove(at);
+        let deletion = DeletePostRequest { author_id: post.author_id, post_id: post.post_id };
+        for is_first in [true, false] {
+            let answer = api.social().delete_post(deletion).await.expect("delete").into_inner();
+            assert_eq!(answer.deleted, is_first);
+        }
+        let posts = self.oracle.posts.get_mut(&post.author_id).expect("an author");
+        assert_eq!(posts.remove(&post.post_id).as_ref(), Some(&post));
+        self.deleted.push((request, post));
+        let (request, post) = self.deleted.choose(&mut self.random).cloned().expect("one at least");
+        if request.request_id.is_empty() {
+            assert_reused(api.social().publish_post(request).await);
+        } else {
+            let answer = api.publish_with(request).await;
+            assert_eq!((answer.created, answer.post), (false, Some(post)));
+        }
+    }
+
     /// Waits until what was posted has arrived; then a feed is as it must be, and its inbox is small.
     async fn check(&mut self, user: i64) {
         let how = How::any(&mut self.random);
@@ -126,7 +151,8 @@ async fn random_calls_agree_with_the_oracle(place: Place) {
     for _ in 0..2 {
         servers.push(place.serve(&[("feed.inbox-cap", "10")]).await);
     }
-    let mut run = Run { place: &place, servers, random, oracle: Oracle::default(), named: Vec::new() };
+    let mut run =
+        Run { place: &place, servers, random, oracle: Oracle::default(), named: Vec::new(), deleted: Vec::new() };
     for _ in 0..OPERATIONS {
         run.operation().await;
     }

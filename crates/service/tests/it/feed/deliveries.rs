@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::{FeedEntry, Micros, PostId, Version};
+use model::{Entry, FeedEntry, Micros, PostId, Version};
 use socialgraph_service::{NewPost, ServiceError};
-use store::ops::{Listed, Place, Publish, PublishOutcome, Timeline};
+use store::ops::{FindDelivery, Listed, Place, Publish, PublishOutcome, SaveDelivery, Timeline};
 
 use super::{AUTHOR, CAP, READER, assert_feed, deadline, follow, is_following_since, live};
 use crate::support::{World, edge, micros, on_each_backend, user};
+
+/// Who follows after `READER`.
+const LATER: i64 = 30;
 
 fn commit_of(author: i64, at: Option<Micros>, post: i64) -> Publish {
     Publish {
@@ -47,6 +50,49 @@ fn a_post_whose_fan_out_died_is_delivered_by_the_relay() {
         world.redis("ZADD", &keys.pending(partition), &[&version, &version]).await;
         world.wait_until(async || world.pending(user(AUTHOR)).await == 0).await;
         assert_eq!(live(world).await.3.len(), 1);
+    });
+}
+
+/// Followers whom it has passed already do not get it again, as one sees who has lost it meanwhile.
+#[test]
+fn a_fan_out_that_died_goes_on_where_it_was() {
+    on_each_backend(async |world| {
+        let graph = world.graph().await;
+        follow(&graph, edge(READER, AUTHOR)).await;
+        let since = is_following_since(world, edge(READER, AUTHOR)).await;
+        follow(&graph, edge(LATER, AUTHOR)).await;
+        for reader in [READER, LATER] {
+            assert_feed(&graph, reader, vec![]).await;
+        }
+        let (author, post) = (user(AUTHOR), PostId::new(9).unwrap());
+        // Newest first: the later follower comes first.
+        let later = is_following_since(world, edge(LATER, AUTHOR)).await;
+        let commit = Publish { patience: Duration::from_secs(3600), ..commit_of(AUTHOR, None, 9) };
+        let PublishOutcome::Created(published) = world.run(commit).await else { panic!() };
+        let delivery = graph.delivery(author, post, deadline()).await.unwrap();
+        assert_eq!((delivery.total, delivery.done, delivery.complete), (2, 0, false));
+        let place = Entry { at: later, user: user(LATER) };
+        world.run(SaveDelivery { author, post, passed: 1, place: Some(place) }).await;
+        let found = world.run(FindDelivery { author, post }).await.unwrap();
+        assert_eq!((found.passed, found.place, found.delivered_at), (1, Some(place), None));
+        assert_eq!(graph.delivery(author, post, deadline()).await.unwrap().done, 1);
+        assert!(since < later);
+
+        let keys = world.store.keys();
+        let version = published.version.to_string();
+        world.redis("ZADD", &keys.pending(keys.partition(author)), &[&version, &version]).await;
+        world.wait_until(async || world.pending(author).await == 0).await;
+        let inbox_of = async |reader: i64| world.redis("ZCARD", &keys.inbox(user(reader)), &[]).await;
+        assert_eq!((inbox_of(READER).await, inbox_of(LATER).await), ("2".to_owned(), "1".to_owned()));
+        let delivery = graph.delivery(author, post, deadline()).await.unwrap();
+        assert_eq!((delivery.total, delivery.done, delivery.complete), (2, 2, true));
+        assert!(delivery.lag > Duration::ZERO && delivery.lag < Duration::from_secs(3600));
+        assert_eq!(graph.delivery(author, post, deadline()).await.unwrap(), delivery, "it does not rise any more");
+        // What is deleted does not come back by what is kept of its way.
+        assert!(graph.delete_post(author, post, deadline()).await.unwrap().deleted);
+        world.run(SaveDelivery { author, post, passed: 1, place: None }).await;
+        assert_eq!(world.run(FindDelivery { author, post }).await, None);
+        assert_eq!(graph.delivery(author, post, deadline()).await, Err(ServiceError::PostNotFound));
     });
 }
 

@@ -1,0 +1,102 @@
+//! Single posts, and the posts of one author.
+
+use model::{PostId, UserId, limits::MAX_BATCH_POSTS};
+use service::{DeletedPost, DeliveryProgress, UserPostsQuery};
+use socialgraph::v1::{
+    BatchGetPostsRequest, BatchGetPostsResponse, DeletePostRequest, DeletePostResponse, Delivery, GetDeliveryRequest,
+    GetDeliveryResponse, ListUserPostsRequest, ListUserPostsResponse, PostName, PostResult,
+};
+use tonic::{Request, Response, Status};
+
+use super::{Api, consistency::freshness, deadline, feed, fields::Fields, status::status};
+
+pub(super) async fn delete_post(
+    Api { graph, .. }: &Api,
+    request: Request<DeletePostRequest>,
+) -> Result<Response<DeletePostResponse>, Status> {
+    let deadline = deadline(&request);
+    let DeletePostRequest { author_id, post_id } = request.into_inner();
+    let mut fields = Fields::default();
+    let (author, post) = (fields.user("author_id", author_id), fields.post("post_id", post_id));
+    fields.finish()?;
+    let DeletedPost { deleted, consistency_token } = graph.delete_post(author, post, deadline).await.map_err(status)?;
+    Ok(Response::new(DeletePostResponse { deleted, consistency_token }))
+}
+
+pub(super) async fn get_delivery(
+    Api { graph, .. }: &Api,
+    request: Request<GetDeliveryRequest>,
+) -> Result<Response<GetDeliveryResponse>, Status> {
+    let deadline = deadline(&request);
+    let GetDeliveryRequest { author_id, post_id, consistency } = request.into_inner();
+    let mut fields = Fields::default();
+    let (author, post) = (fields.user("author_id", author_id), fields.post("post_id", post_id));
+    let freshness = freshness(graph, &mut fields, consistency);
+    fields.finish()?;
+    let read = || graph.delivery(author, post, deadline);
+    let DeliveryProgress { total, done, complete, lag } =
+        graph.fresh(freshness, deadline, read).await.map_err(status)?;
+    Ok(Response::new(GetDeliveryResponse {
+        delivery: Delivery::Push.into(),
+        total: total.cast_signed(),
+        done: done.cast_signed(),
+        complete,
+        lag: prost_types::Duration::try_from(lag).ok(),
+    }))
+}
+
+pub(super) async fn batch_get_posts(
+    Api { graph, .. }: &Api,
+    request: Request<BatchGetPostsRequest>,
+) -> Result<Response<BatchGetPostsResponse>, Status> {
+    let deadline = deadline(&request);
+    let BatchGetPostsRequest { names: given, viewer_id, consistency } = request.into_inner();
+    let mut fields = Fields::default();
+    let names = names(&mut fields, &given);
+    let viewer = fields.viewer(viewer_id);
+    let freshness = freshness(graph, &mut fields, consistency);
+    fields.finish()?;
+    let read = || graph.posts_by_name(&names, viewer, deadline);
+    let posts = graph.fresh(freshness, deadline, read).await.map_err(status)?;
+    let results = given.into_iter().zip(posts).map(|(PostName { author_id, post_id }, post)| PostResult {
+        author_id,
+        post_id,
+        post: post.map(feed::post),
+    });
+    Ok(Response::new(BatchGetPostsResponse { results: results.collect() }))
+}
+
+fn names(fields: &mut Fields, names: &[PostName]) -> Vec<(UserId, PostId)> {
+    let most = MAX_BATCH_POSTS;
+    if !(1..=most).contains(&names.len()) {
+        fields.refuse("names", format!("must have 1 to {most} posts, not {}", names.len()));
+        return Vec::new();
+    }
+    let names = names.iter().enumerate().map(|(index, &PostName { author_id, post_id })| {
+        let author = fields.user(&format!("names[{index}].author_id"), author_id);
+        (author, fields.post(&format!("names[{index}].post_id"), post_id))
+    });
+    names.collect()
+}
+
+pub(super) async fn list_user_posts(
+    Api { graph, .. }: &Api,
+    request: Request<ListUserPostsRequest>,
+) -> Result<Response<ListUserPostsResponse>, Status> {
+    let deadline = deadline(&request);
+    let request = request.into_inner();
+    let mut fields = Fields::default();
+    let query = UserPostsQuery {
+        author: fields.user("author_id", request.author_id),
+        viewer: fields.viewer(request.viewer_id),
+        page_size: fields.page_size(request.page_size),
+        page_token: request.page_token,
+        full: feed::is_full(&mut fields, request.view),
+    };
+    let freshness = freshness(graph, &mut fields, request.consistency);
+    fields.finish()?;
+    let read = || graph.user_posts(query.clone(), deadline);
+    let page = graph.fresh(freshness, deadline, read).await.map_err(status)?;
+    let items = page.items.into_iter().map(feed::item).collect();
+    Ok(Response::new(ListUserPostsResponse { items, next_page_token: page.next_page_token }))
+}
