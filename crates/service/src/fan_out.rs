@@ -95,13 +95,15 @@ impl FanOut {
                 let delivered = this.tasks.token().run_until_cancelled(delivery).await;
                 drop(ticket);
                 let _nobody_waits = done.send(());
-                match delivered {
-                    Some(Ok(passed)) => {
-                        this.save(entry, Progress { passed, after: None }).await;
-                        settle(&this.store, std::iter::once((partition, committed))).await;
-                    }
-                    Some(Err(error)) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
-                    None => {}
+                let ended = match delivered {
+                    Some(Ok(passed)) => this.save(entry, Progress { passed, after: None }).await.map(|()| true),
+                    Some(Err(error)) => Err(error),
+                    None => Ok(false),
+                };
+                match ended {
+                    Ok(true) => settle(&this.store, std::iter::once((partition, committed))).await,
+                    Ok(false) => {}
+                    Err(error) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
                 }
                 // Only now, or the relay would take what is not settled for left behind.
                 drop(doing);
@@ -140,13 +142,11 @@ impl FanOut {
         Ok(found.place.map_or(Progress::default(), |after| Progress { passed: found.passed, after: Some(after) }))
     }
 
-    /// Keeps how far a post is. If that fails, it is brought to some once more, or counts as on its way.
-    async fn save(&self, entry: FeedEntry, progress: Progress) {
+    /// Keeps how far a post is.
+    async fn save(&self, entry: FeedEntry, progress: Progress) -> Result<(), StoreError> {
         let Progress { passed, after: place } = progress;
         let save = SaveDelivery { author: entry.author, post: entry.post, passed, place };
-        if let Err(error) = self.store.run(&save, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
-            tracing::debug!(%error, author = %entry.author, "progress not kept");
-        }
+        self.store.run(&save, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await
     }
 
     /// Delivers a post to everyone who follows its author, and gives how many these are. Who begins to follow meanwhile finds it in the
@@ -170,7 +170,7 @@ impl FanOut {
             let Some(next) = slice.next else { return self.push(entry, slice.followers).await.map(|()| passed) };
             let (pushed, read) = join!(self.push(entry, slice.followers), self.slice(entry.author, Some(next)));
             pushed?;
-            self.save(entry, Progress { passed, after: Some(next) }).await;
+            self.save(entry, Progress { passed, after: Some(next) }).await?;
             slice = read?;
         }
     }
