@@ -50,7 +50,7 @@ impl Audience {
     async fn print(self) -> Result<()> {
         let (cluster, tasks) = (stage::start_cluster().await?, tasks::Tasks::new());
         let (addresses, cap) = (cluster.addresses(), self.posts.to_string());
-        let stage = Stage::over(cluster, &addresses, tasks, &[("feed.inbox-cap", &cap)]).await?;
+        let stage = Stage::over(cluster, &addresses, tasks, &[("feed.inbox-cap", &cap), ("feed.pull-at", "0")]).await?;
         self.prepare(&stage).await?;
 
         println!("\n  {} followers, inboxes of {cap} posts at most:", self.readers);

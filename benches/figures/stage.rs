@@ -93,9 +93,14 @@ impl Stage {
 
     /// A new cluster with a server over it.
     pub(crate) async fn start() -> Result<Self> {
+        Self::with(&[]).await
+    }
+
+    /// The same, with some settings of the server.
+    pub(crate) async fn with(settings: &[(&'static str, &str)]) -> Result<Self> {
         let cluster = start_cluster().await?;
         let addresses = cluster.addresses();
-        Self::over(cluster, &addresses, Tasks::new(), &[]).await
+        Self::over(cluster, &addresses, Tasks::new(), settings).await
     }
 
     /// A server over a cluster that is reached at `addresses`, with some settings of its own. `tasks` end with the stage.

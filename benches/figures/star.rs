@@ -78,7 +78,8 @@ pub(crate) async fn print() -> Result<()> {
         Err(_) => USUAL_SIZE,
     };
     println!("\nStar: an account with {size} followers. Client, server and three Redis share the machine.");
-    let stage = Stage::start().await?;
+    // Pushed, however many they are.
+    let stage = Stage::with(&[("feed.pull-at", "0")]).await?;
     let chosen = index::sample(&mut StdRng::seed_from_u64(SEED), size as usize, PAIRS.min(size) as usize);
     let star = Star { stage, size, chosen: chosen.iter().map(|n| n as u64).collect() };
     star.import().await?;

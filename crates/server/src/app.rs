@@ -129,6 +129,7 @@ fn settings(config: &Config) -> GraphSettings {
         changes_retention: config.changes.retention,
         inbox_cap: config.feed.inbox_cap,
         inbox_idle: config.feed.inbox_idle,
+        pull_at: config.feed.pull_at,
         max_watches: config.watch.max_watches,
         watch_patience: config.watch.patience,
     }

@@ -72,11 +72,16 @@ pub struct GraphSettings {
     pub inbox_cap: u32,
     /// How long an inbox is kept that nobody reads.
     pub inbox_idle: Duration,
+    /// Posts of authors with more followers than this are pulled by readers, not pushed to them; 0: all are pushed.
+    pub pull_at: u32,
     /// Most watches at once.
     pub max_watches: u32,
     /// How long a watch waits for a client that does not take what it is sent.
     pub watch_patience: Duration,
 }
+
+/// More followers than anybody has; a number of Redis.
+const NEVER: u64 = i64::MAX as u64 >> 11;
 
 impl Default for GraphSettings {
     fn default() -> Self {
@@ -89,6 +94,7 @@ impl Default for GraphSettings {
             changes_retention: Duration::from_secs(3600),
             inbox_cap: 800,
             inbox_idle: Duration::from_secs(14 * 24 * 3600),
+            pull_at: 10_000,
             max_watches: 64,
             watch_patience: Duration::from_secs(30),
         }
@@ -99,6 +105,16 @@ impl GraphSettings {
     /// For how long the delivery of a post is left to the instance that published it: a large audience takes seconds.
     pub(crate) fn fan_out_patience(&self) -> Duration {
         10 * self.relay_min_age
+    }
+
+    /// With more followers than this an author's posts turn from pushed to pulled.
+    pub(crate) fn pull_above(&self) -> u64 {
+        if self.pull_at == 0 { NEVER } else { self.pull_at.into() }
+    }
+
+    /// With fewer they turn back: a fifth less, so that an audience near the border does not turn at every post.
+    pub(crate) fn push_below(&self) -> u64 {
+        if self.pull_at == 0 { NEVER } else { u64::from(self.pull_at) * 4 / 5 }
     }
 }
 

@@ -84,6 +84,7 @@ impl Graph {
             (keys.gone(user), Kind::Set, false),
             (keys.posts(user), Kind::Set, false),
             (keys.erased(user), Kind::Rare, false),
+            (keys.delivery(user), Kind::Facts, false),
             (keys.inbox(user), Kind::Set, false),
             (keys.feed(user), Kind::Text, false),
             (keys.state(user), Kind::Facts, false),

@@ -41,6 +41,7 @@ mod settle;
 mod spread;
 mod times;
 mod topology;
+mod turner;
 mod verify;
 mod versions;
 mod waiting;

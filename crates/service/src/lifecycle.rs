@@ -111,7 +111,7 @@ impl Graph {
         let inner = &self.inner;
         inner.seen.raise(inner.store.keys().partition(user), operation.version);
         if operation.done_at.is_none() {
-            inner.operations.begin(user);
+            inner.operations.begin(ops::Duty::User(user));
         }
     }
 

@@ -9,10 +9,10 @@ use std::{
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use model::{Deadline, UserId, UserState};
+use model::{Deadline, UserState};
 use store::{
     Store, StoreError, Traffic,
-    ops::{ClaimOperation, FindOperation},
+    ops::{ClaimOperation, Duty, FindOperation},
 };
 use tasks::Tasks;
 use tokio::time::sleep;
@@ -22,11 +22,12 @@ use crate::{
     followers::Followers,
     mover::Mover,
     running::Running,
+    turner::Turner,
     versions::SeenVersions,
     waiting::Waiting,
 };
 
-/// Users who are worked at side by side.
+/// Users about whom there is work side by side.
 const SIDE_BY_SIDE: usize = 2;
 /// Chunks of one user before it is another's turn.
 const TURN: usize = 16;
@@ -42,7 +43,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Has operations done. Clones share the same work.
 #[derive(Clone)]
 pub(crate) struct Operations {
-    waiting: Arc<Waiting>,
+    waiting: Arc<Waiting<Duty>>,
 }
 
 impl Operations {
@@ -58,20 +59,21 @@ impl Operations {
         let work = Work {
             store: store.clone(),
             deleter: Deleter::new(store.clone(), followers.clone(), seen.clone(), inbox_cap),
-            mover: Mover::new(store, followers, seen, inbox_cap),
+            mover: Mover::new(store.clone(), followers, seen, inbox_cap),
+            turner: Turner::new(store),
             running,
             worker: format!("{:016x}", rand::random::<u64>()),
         };
-        let (token, users) = (tasks.token().clone(), waiting.clone());
+        let (token, duties) = (tasks.token().clone(), waiting.clone());
         tasks.spawn("operations", async move {
-            token.run_until_cancelled(work.run(&users)).await;
+            token.run_until_cancelled(work.run(&duties)).await;
         });
         Self { waiting }
     }
 
-    /// There is an operation about a user, of which there may be something left to do. It may be said again.
-    pub(crate) fn begin(&self, user: UserId) {
-        self.waiting.add(user);
+    /// There is something about a user that may not be done yet. It may be said again.
+    pub(crate) fn begin(&self, duty: Duty) {
+        self.waiting.add(duty);
     }
 }
 
@@ -87,18 +89,19 @@ struct Work {
     store: Store,
     deleter: Deleter,
     mover: Mover,
+    turner: Turner,
     running: Running,
     worker: String,
 }
 
-/// A user whom an operation is about, and where it is if the user is deleted.
+/// What is to be done, and where it is if the user is deleted.
 struct Task {
-    user: UserId,
+    duty: Duty,
     stage: Stage,
 }
 
 impl Work {
-    async fn run(self, waiting: &Waiting) {
+    async fn run(self, waiting: &Waiting<Duty>) {
         let (mut known, mut queue) = (BTreeSet::new(), VecDeque::new());
         let mut turns = FuturesUnordered::new();
         loop {
@@ -109,14 +112,14 @@ impl Work {
             }
             metrics::gauge!("socialgraph_operations_running").set(known.len() as f64);
             tokio::select! {
-                users = waiting.next() => {
-                    let new = users.into_iter().filter(|&user| known.insert(user));
-                    queue.extend(new.map(|user| Task { user, stage: Stage::Following }));
+                duties = waiting.next() => {
+                    let new = duties.into_iter().filter(|&duty| known.insert(duty));
+                    queue.extend(new.map(|duty| Task { duty, stage: Stage::Following }));
                 }
-                Some((user, left)) = turns.next(), if !turns.is_empty() => match left {
+                Some((duty, left)) = turns.next(), if !turns.is_empty() => match left {
                     Some(task) => queue.push_back(task),
                     None => {
-                        known.remove(&user);
+                        known.remove(&duty);
                     }
                 },
             }
@@ -124,29 +127,32 @@ impl Work {
     }
 
     /// Some chunks, one after the other. Gives what is left to do.
-    async fn turn(&self, mut task: Task) -> (UserId, Option<Task>) {
-        let user = task.user;
+    async fn turn(&self, mut task: Task) -> (Duty, Option<Task>) {
+        let duty = task.duty;
         for _ in 0..TURN {
             let begun = Instant::now();
             match Box::pin(self.chunk(&mut task)).await {
                 Ok(Chunk::Done) => sleep(begun.elapsed().min(MOST_REST)).await,
-                Ok(Chunk::Last) => return (user, None),
+                Ok(Chunk::Last) => return (duty, None),
                 Err(error) => {
-                    tracing::debug!(%user, %error, "an operation waits");
+                    tracing::debug!(%duty, %error, "an operation waits");
                     sleep(PAUSE).await;
                 }
             }
         }
-        (user, Some(task))
+        (duty, Some(task))
     }
 
     async fn chunk(&self, task: &mut Task) -> Result<Chunk, StoreError> {
-        let user = task.user;
-        let claim = ClaimOperation { user, worker: self.worker.clone(), millis: LEASE_MILLIS };
+        let claim = ClaimOperation { duty: task.duty, worker: self.worker.clone(), millis: LEASE_MILLIS };
         if !self.store.run(&claim, Traffic::Bulk, limit()).await? {
             return Ok(Chunk::Last);
         }
         let _at_work = self.running.begin();
+        let user = match task.duty {
+            Duty::User(user) => user,
+            Duty::Delivery(author) => return self.turner.chunk(author).await,
+        };
         match self.store.run(&FindOperation(user), Traffic::Bulk, limit()).await? {
             Some(operation) if operation.done_at.is_none() => match operation.state {
                 UserState::Deleted => self.deleter.chunk(user, &mut task.stage).await,

@@ -55,6 +55,8 @@ pub struct Published {
     pub created: bool,
     /// How many followers the author had.
     pub audience: u64,
+    /// Whether readers pull it, and it is not pushed to them.
+    pub is_pulled: bool,
     /// Names the write.
     pub consistency_token: String,
 }
@@ -71,6 +73,8 @@ pub struct DeletedPost {
 /// How far a post is on its way to the followers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryProgress {
+    /// Whether readers pull it.
+    pub is_pulled: bool,
     /// How many followers the author had when it was published.
     pub total: u64,
     /// How many of them it has reached.
@@ -130,6 +134,8 @@ impl Graph {
                 attributes: post.attributes.clone(),
                 inbox_cap: inner.settings.inbox_cap,
                 patience: inner.settings.fan_out_patience(),
+                pull_above: inner.settings.pull_above(),
+                push_below: inner.settings.push_below(),
                 seen: inner.seen.get(partition),
             };
             let (stored, created) = match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
@@ -177,14 +183,21 @@ impl Graph {
         let found = self.inner.store.run(&find, Traffic::Interactive, deadline).await?;
         let found = found.ok_or(ServiceError::PostNotFound)?;
         let (total, begin) = (found.audience, found.version.0);
-        let complete = total == 0 || found.delivered_at.is_some();
+        let complete = total == 0 || found.is_pulled || found.delivered_at.is_some();
         let until = match found.delivered_at {
             Some(at) => at.get(),
             None if complete => begin,
             None => Micros::now().get(),
         };
         let done = if complete { total } else { found.passed.min(total) };
-        Ok(DeliveryProgress { total, done, complete, lag: Duration::from_micros(until.saturating_sub(begin)) })
+        let is_pulled = found.is_pulled;
+        Ok(DeliveryProgress {
+            is_pulled,
+            total,
+            done,
+            complete,
+            lag: Duration::from_micros(until.saturating_sub(begin)),
+        })
     }
 
     /// Brings a post to the followers' inboxes, and waits a little for that if they are few.
@@ -222,6 +235,7 @@ impl Graph {
             },
             created,
             audience: stored.audience,
+            is_pulled: stored.is_pulled,
             consistency_token: self.inner.consistency_token(partition, stored.version),
         }
     }

@@ -109,7 +109,7 @@ impl Relay {
         let reads: Vec<_> = partitions.iter().copied().map(Unfinished).collect();
         for users in self.store.run_all(&reads, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await {
             match users {
-                Ok(users) => users.into_iter().for_each(|user| self.operations.begin(user)),
+                Ok(duties) => duties.into_iter().for_each(|duty| self.operations.begin(duty)),
                 Err(error) => tracing::debug!(%error, "unfinished operations not read"),
             }
         }

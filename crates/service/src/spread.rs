@@ -31,7 +31,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// Spreads lists off the request path. Clones share the same work.
 #[derive(Clone)]
 pub(crate) struct Spreader {
-    waiting: Arc<Waiting>,
+    waiting: Arc<Waiting<UserId>>,
 }
 
 impl Spreader {
@@ -53,7 +53,7 @@ impl Spreader {
 
 struct Work {
     store: Store,
-    waiting: Arc<Waiting>,
+    waiting: Arc<Waiting<UserId>>,
     worker: String,
 }
 

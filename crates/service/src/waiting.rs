@@ -3,28 +3,32 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use model::UserId;
 use tokio::sync::Notify;
 
-/// Users whom a background task is to look at, each once however often it is said.
-#[derive(Default)]
-pub(crate) struct Waiting {
-    users: Mutex<BTreeSet<UserId>>,
+/// What a background task is to look at, such as users, each once however often it is said.
+pub(crate) struct Waiting<T> {
+    wanted: Mutex<BTreeSet<T>>,
     wake: Notify,
 }
 
-impl Waiting {
-    pub(crate) fn add(&self, user: UserId) {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner).insert(user);
+impl<T> Default for Waiting<T> {
+    fn default() -> Self {
+        Self { wanted: Mutex::default(), wake: Notify::new() }
+    }
+}
+
+impl<T: Ord> Waiting<T> {
+    pub(crate) fn add(&self, one: T) {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(one);
         self.wake.notify_one();
     }
 
-    /// All who wait, as soon as somebody does. None is lost if this is given up.
-    pub(crate) async fn next(&self) -> BTreeSet<UserId> {
+    /// All that is wanted, as soon as something is. None is lost if this is given up.
+    pub(crate) async fn next(&self) -> BTreeSet<T> {
         loop {
-            let users = std::mem::take(&mut *self.users.lock().unwrap_or_else(PoisonError::into_inner));
-            if !users.is_empty() {
-                return users;
+            let wanted = std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner));
+            if !wanted.is_empty() {
+                return wanted;
             }
             self.wake.notified().await;
         }

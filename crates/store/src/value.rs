@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 use bytes::Bytes;
 use fred::types::Value;
 use keyspace::Shard;
-use model::{InvalidTime, Micros, UserId};
+use model::{Entry, InvalidTime, Micros, UserId};
 
 use crate::StoreError;
 
@@ -83,6 +83,22 @@ pub(crate) fn optional_score_text(text: &str) -> Result<Option<Micros>, StoreErr
 
 pub(crate) fn user(value: &Value) -> Result<UserId, StoreError> {
     UserId::new(number(value)?).map_err(|_| unexpected("a user id", value))
+}
+
+/// `<score> <user>`; `None` where nothing is kept.
+pub(crate) fn place(value: &Value) -> Result<Option<Entry>, StoreError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let wrong = || unexpected("a place", value);
+    let (at, user) = text(value)?.split_once(' ').ok_or_else(wrong)?;
+    let user = user.parse().ok().and_then(|user| UserId::new(user).ok()).ok_or_else(wrong)?;
+    Ok(Some(Entry { at: score_text(at)?, user }))
+}
+
+/// What [`place`] reads; empty for `None`.
+pub(crate) fn of_place(place: Option<Entry>) -> Value {
+    place.map_or_else(String::new, |Entry { at, user }| format!("{} {user}", at.get())).into()
 }
 
 /// The id of a shard.

@@ -49,6 +49,16 @@ impl Keyspace {
         self.of_user("feed", reader)
     }
 
+    /// HASH: how the posts of an author reach the followers, if they are not simply pushed.
+    pub fn delivery(&self, author: UserId) -> Key {
+        self.of_user("delivery", author)
+    }
+
+    /// STRING: which instance tells the followers of an author how the posts reach them. It expires by itself.
+    pub fn delivery_worker(&self, author: UserId) -> Key {
+        self.beside("delivery", author, ":worker")
+    }
+
     /// ZSET: deleted post -> version of the deletion. Kept for 24 hours.
     pub fn erased(&self, author: UserId) -> Key {
         self.of_user("erased", author)

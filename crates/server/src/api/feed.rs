@@ -148,11 +148,15 @@ pub(super) fn check_policy(fields: &mut Fields, policy: i32) {
 pub(super) fn published(published: Published) -> PublishPostResponse {
     PublishPostResponse {
         post: Some(post(published.post)),
-        delivery: Delivery::Push.into(),
+        delivery: delivery(published.is_pulled).into(),
         audience: published.audience.cast_signed(),
         consistency_token: published.consistency_token,
         created: published.created,
     }
+}
+
+pub(super) fn delivery(is_pulled: bool) -> Delivery {
+    if is_pulled { Delivery::Pull } else { Delivery::Push }
 }
 
 pub(super) fn feed_page(page: FeedPage) -> ScrollFeedResponse {

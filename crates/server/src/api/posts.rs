@@ -3,7 +3,7 @@
 use model::{PostId, UserId, limits::MAX_BATCH_POSTS};
 use service::{DeletedPost, DeliveryProgress, UserPostsQuery};
 use socialgraph::v1::{
-    BatchGetPostsRequest, BatchGetPostsResponse, DeletePostRequest, DeletePostResponse, Delivery, GetDeliveryRequest,
+    BatchGetPostsRequest, BatchGetPostsResponse, DeletePostRequest, DeletePostResponse, GetDeliveryRequest,
     GetDeliveryResponse, ListUserPostsRequest, ListUserPostsResponse, PostName, PostResult,
 };
 use tonic::{Request, Response, Status};
@@ -34,10 +34,10 @@ pub(super) async fn get_delivery(
     let freshness = freshness(graph, &mut fields, consistency);
     fields.finish()?;
     let read = || graph.delivery(author, post, deadline);
-    let DeliveryProgress { total, done, complete, lag } =
+    let DeliveryProgress { is_pulled, total, done, complete, lag } =
         graph.fresh(freshness, deadline, read).await.map_err(status)?;
     Ok(Response::new(GetDeliveryResponse {
-        delivery: Delivery::Push.into(),
+        delivery: feed::delivery(is_pulled).into(),
         total: total.cast_signed(),
         done: done.cast_signed(),
         complete,

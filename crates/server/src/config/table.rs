@@ -305,6 +305,14 @@ pub const SETTINGS: &[Setting] = &[
     )
     .range("1m", "365days"),
     Setting::new(
+        "feed.pull-at",
+        "10000",
+        |c| &mut c.feed.pull_at,
+        "Posts of authors with more followers than this are not pushed to the followers' inboxes; readers pull them from the \
+         author. Below four fifths of it they are pushed again. 0: all posts are pushed.",
+    )
+    .range("0", "1000000000"),
+    Setting::new(
         "watch.max-watches",
         "64",
         |c| &mut c.watch.max_watches,

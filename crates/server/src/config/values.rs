@@ -131,6 +131,7 @@ pub struct Changes {
 pub struct Feed {
     pub inbox_cap: u32,
     pub inbox_idle: Duration,
+    pub pull_at: u32,
 }
 
 /// Settings `watch.*`.

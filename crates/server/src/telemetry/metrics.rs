@@ -243,6 +243,13 @@ pub const METRICS: &[Metric] = &[
          both.",
     ),
     metric(
+        "socialgraph_delivery_turns_total",
+        Counter,
+        Count,
+        &["to"],
+        "Authors whose followers were told that posts are not pushed to them any more (to: pull), or are again (push).",
+    ),
+    metric(
         "socialgraph_feed_dangling_total",
         Counter,
         Count,

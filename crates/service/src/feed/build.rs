@@ -73,7 +73,8 @@ impl Builder {
         let question = self.question(target.reader, authors, None, deadline);
         let mut found = question.ask(&self.store, deadline).await?;
         let floor = if found.reach == Reach::End { None } else { found.entries.pop() };
-        let completes = Merging { fills: true, floor, merging: found.unlisted, merged: Vec::new() };
+        let (merging, pulled) = (found.unlisted, found.pulled);
+        let completes = Merging { fills: true, floor, merging, pulled, merged: Vec::new() };
         self.merge(target, found.entries, completes, deadline).await
     }
 
@@ -90,9 +91,24 @@ impl Builder {
         let question = self.question(target.reader, authors, floor, deadline);
         let mut found = question.ask(&self.store, deadline).await?;
         let floor = if found.reach == Reach::End { None } else { found.entries.pop() };
-        let merged = merging.into_iter().filter(|author| !found.unlisted.contains(author)).collect();
-        let completes = Merging { fills: false, floor, merging: Vec::new(), merged };
+        let is_left = |author: &_| found.unlisted.contains(author) || found.pulled.contains(author);
+        let merged = merging.into_iter().filter(|author| !is_left(author)).collect();
+        let completes = Merging { fills: false, floor, merging: Vec::new(), pulled: found.pulled, merged };
         self.merge(target, found.entries, completes, deadline).await?;
+        Ok(())
+    }
+
+    /// Marks authors as being merged whose posts were not pushed to an inbox before, and are now.
+    pub(super) async fn merge_again(
+        &self,
+        target: Target,
+        merging: Vec<(UserId, Micros)>,
+        deadline: Deadline,
+    ) -> Result<(), StoreError> {
+        for authors in merging.chunks(MOST_ROWS) {
+            let completes = Merging { merging: authors.to_vec(), ..Merging::default() };
+            self.merge(target, Vec::new(), completes, deadline).await?;
+        }
         Ok(())
     }
 
@@ -116,7 +132,7 @@ impl Builder {
         completes: Merging,
         deadline: Deadline,
     ) -> Result<bool, StoreError> {
-        let Merging { fills, floor, merging, mut merged } = completes;
+        let Merging { fills, floor, merging, pulled, mut merged } = completes;
         let piece = |entries: &[FeedEntry], completes| Merge {
             reader: target.reader,
             name: target.name,
@@ -126,11 +142,14 @@ impl Builder {
         };
         let (entries, last_entries) = entries.split_at(entries.len().saturating_sub(MOST_ROWS));
         let (merging, last_merging) = merging.split_at(merging.len().saturating_sub(MOST_ROWS));
+        let (pulled, last_pulled) = pulled.split_at(pulled.len().saturating_sub(MOST_ROWS));
         let marks = merging.chunks(MOST_ROWS).map(|chunk| Merging { merging: chunk.to_vec(), ..Merging::default() });
+        let pulls = pulled.chunks(MOST_ROWS).map(|chunk| Merging { pulled: chunk.to_vec(), ..Merging::default() });
         let mut first: Vec<_> = entries.chunks(MOST_ROWS).map(|chunk| piece(chunk, Merging::default())).collect();
-        first.extend(marks.map(|marks| piece(&[], marks)));
+        first.extend(marks.chain(pulls).map(|marks| piece(&[], marks)));
         let rest = merged.split_off(merged.len().min(MOST_ROWS));
-        let second = Merging { fills, floor, merging: last_merging.to_vec(), merged };
+        let (merging, pulled) = (last_merging.to_vec(), last_pulled.to_vec());
+        let second = Merging { fills, floor, merging, pulled, merged };
         let third = rest.chunks(MOST_ROWS).map(|chunk| Merging { merged: chunk.to_vec(), ..Merging::default() });
         let third: Vec<_> = third.map(|marks| piece(&[], marks)).collect();
         for pieces in [first, vec![piece(last_entries, second)], third] {

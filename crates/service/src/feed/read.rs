@@ -95,14 +95,18 @@ impl Reading<'_> {
                     healed = true;
                     self.builder.heal(Target { reader: self.reader, name }, floor, merging, self.deadline).await?;
                 }
-                Inbox::Live { floor, merging, mut entries, .. } => {
-                    if !merging.is_empty() {
-                        let mut authors: Vec<_> =
-                            merging.iter().map(|&(author, since)| (author, Some(since))).collect();
-                        let muted = self.store.run(&Muted(self.reader), Traffic::Interactive, self.deadline).await?;
-                        authors.retain(|(author, _)| !muted.contains(author));
-                        let pulled = self.ask(authors, from, floor, limit, None).await?;
-                        entries.extend(pulled.entries);
+                Inbox::Live { name, floor, merging, pulled, mut entries } => {
+                    let marked = merging.iter().chain(&pulled).map(|&(author, since)| (author, Some(since)));
+                    let authors: Vec<_> = marked.collect();
+                    if !authors.is_empty() {
+                        let found = self.ask(authors, from, floor, limit, None).await?;
+                        let pushed_again = pulled.into_iter().filter(|author| !found.pulled.contains(author));
+                        let pushed_again: Vec<_> = pushed_again.collect();
+                        if !pushed_again.is_empty() {
+                            let target = Target { reader: self.reader, name };
+                            self.builder.merge_again(target, pushed_again, self.deadline).await?;
+                        }
+                        entries.extend(found.entries);
                         entries.sort_unstable_by(|one, other| other.cmp(one));
                         entries.dedup();
                         entries.truncate(limit);

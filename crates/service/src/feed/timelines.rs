@@ -40,6 +40,8 @@ pub(super) struct Found {
     /// The authors whose list of followers did not have the reader when their newest posts were read. What they publish from
     /// then on is not pushed to the reader.
     pub(super) unlisted: Vec<(UserId, Micros)>,
+    /// The authors whose posts readers pull: what they publish from then on is not pushed to the reader either.
+    pub(super) pulled: Vec<(UserId, Micros)>,
 }
 
 /// What is beyond the posts that were found.
@@ -69,7 +71,7 @@ impl Question {
             .iter()
             .map(|&(author, since)| Source { author, since, entries: Vec::new(), is_read_out: false })
             .collect();
-        let mut unlisted = Vec::new();
+        let (mut unlisted, mut pulled) = (Vec::new(), Vec::new());
         let mut part = (2 * self.limit / sources.len().max(1)).clamp(FEWEST_POSTS, MOST_POSTS);
         let traffic = if sources.len() > FEW_AUTHORS { Traffic::Bulk } else { Traffic::Interactive };
         let mut is_out_of_time = false;
@@ -85,8 +87,12 @@ impl Question {
             let reads: Vec<_> = wanted.iter().map(|source| self.read(source, part)).collect();
             let parts = read_all(store, reads, traffic, deadline).await?;
             for (source, read) in wanted.iter_mut().zip(parts) {
-                if let (false, Listed::No, Some(since)) = (source.has_begun(), read.listed, source.since) {
-                    unlisted.push((source.author, since));
+                if let (false, Some(since)) = (source.has_begun(), source.since) {
+                    match read.listed {
+                        _ if read.is_pulled => pulled.push((source.author, since)),
+                        Listed::No => unlisted.push((source.author, since)),
+                        Listed::Yes | Listed::In(_) => {}
+                    }
                 }
                 source.take(read.entries, part, self.floor);
             }
@@ -98,7 +104,7 @@ impl Question {
             (false, true) => Reach::OutOfTime,
             (false, false) => Reach::More,
         };
-        Ok(Found { entries, reach, unlisted })
+        Ok(Found { entries, reach, unlisted, pulled })
     }
 
     /// The timelines whose next part may hold one of the newest posts.
@@ -149,7 +155,7 @@ async fn read_all(
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (mut again, mut looks) = (Vec::new(), Vec::new());
     for (number, (read, part)) in reads.iter().zip(&parts).enumerate() {
-        if let (Listed::In(shard), Some((follower, since))) = (part.listed, read.reader) {
+        if let (Listed::In(shard), Some((follower, since)), false) = (part.listed, read.reader, part.is_pulled) {
             again.push((number, Timeline { reader: None, ..*read }));
             looks.push(IsListed { user: read.author, shard, follower, since });
         }
@@ -159,7 +165,8 @@ async fn read_all(
     let read = store.run_all(&again, traffic, deadline).await;
     for ((number, listed), read) in numbers.into_iter().zip(listed).zip(read) {
         let listed = if listed? { Listed::Yes } else { Listed::No };
-        parts[number] = TimelinePart { listed, ..read? };
+        let is_pulled = parts[number].is_pulled;
+        parts[number] = TimelinePart { listed, is_pulled, ..read? };
     }
     Ok(parts)
 }

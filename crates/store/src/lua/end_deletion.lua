@@ -14,5 +14,5 @@ end
 redis.call('UNLINK', unpack(KEYS, 10))
 local time = redis.call('TIME')
 redis.call('HSETNX', KEYS[2], 'done', string.format('%.0f', time[1] * 1000000 + time[2]))
-redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[1], ARGV[1], 'turn:' .. ARGV[1])
 return 1

@@ -4,7 +4,7 @@
 --             mute_ends:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the inbox's name, the most entries of an inbox, a place below which the entries are not complete (score, empty if
 --             they are, and member), 1 if the inbox has all it needs now or 0; the number of authors that are now being merged, and
---             each with the score of its edge; the number of authors that are wholly merged, and each with the score of its
+--             each with the score of its edge; the same of authors whose posts are not pushed here; the number of authors that are wholly merged, and each with the score of its
 --             edge; then score and member of each entry.
 -- Returns:    1, or 0 if the inbox has another name by now, and nothing was done.
 -- Slot rule:  every key carries one partition's hash tag.
@@ -23,15 +23,23 @@ local function authors()
   return first, last
 end
 local first_merging, last_merging = authors()
+local first_pulled, last_pulled = authors()
 local first_merged, last_merged = authors()
 
--- The authors who are followed since that time.
-local marked = {}
-for author = first_merging, last_merging, 2 do
-  local key = key_of_part(following, part_at(following, ARGV[author + 1], ARGV[author]))
-  local since = key and redis.call('ZSCORE', key, ARGV[author])
-  if since and tonumber(since) == tonumber(ARGV[author + 1]) then marked[#marked + 1] = author end
+-- The marks of authors who are followed since that time.
+local marks = {}
+local function mark(first, last, kind)
+  for author = first, last, 2 do
+    local key = key_of_part(following, part_at(following, ARGV[author + 1], ARGV[author]))
+    local since = key and redis.call('ZSCORE', key, ARGV[author])
+    if since and tonumber(since) == tonumber(ARGV[author + 1]) then
+      marks[#marks + 1] = 'm:' .. ARGV[author]
+      marks[#marks + 1] = kind .. ARGV[author + 1]
+    end
+  end
 end
+mark(first_merging, last_merging, '')
+mark(first_pulled, last_pulled, 'p')
 if #needs > 1 then return needs end
 
 local entries = count(inbox)
@@ -46,7 +54,7 @@ if score ~= '' and is_above_floor(inbox.floor, score, member) then
 end
 close_inbox(inbox, cap, entries)
 
-for _, author in ipairs(marked) do redis.call('HSET', feed, 'm:' .. ARGV[author], ARGV[author + 1]) end
+if #marks > 0 then redis.call('HSET', feed, unpack(marks)) end
 for author = first_merged, last_merged, 2 do
   if redis.call('HGET', feed, 'm:' .. ARGV[author]) == ARGV[author + 1] then
     redis.call('HDEL', feed, 'm:' .. ARGV[author])

@@ -8,10 +8,11 @@
 --             caller's to fill; for how many milliseconds an inbox is kept that nobody reads; the most entries of an inbox.
 -- Returns:    'new': the caller is to fill the inbox; or 'building': somebody else is filling it; or 'live', the inbox's
 --             name, its floor (empty if it has everything), the authors that are being merged and the scores of their edges in
---             turn, and members and scores in turn, newest first. Fewer entries than asked for: there are no more.
+--             turn, the same of authors whose posts are not pushed here, and members and scores in turn, newest first. Of authors who are
+--             muted nothing is given. Fewer entries than asked for: there are no more.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes.
--- Cost:       O(log list * log ties + entries), at most the inbox's cap of entries and 1,000 authors being merged.
+-- Cost:       O(log list * log ties + entries), at most the inbox's cap of entries, 1,000 authors being merged, and the authors who are followed and not pushed.
 
 local head, feed, following = KEYS[1], KEYS[2], open_following(3)
 local reader, score, member, limit = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -19,7 +20,7 @@ local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), to
 local MOST_MERGING = 1000
 
 -- Somebody who is not active has an empty feed, and gets no inbox.
-if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {} } end
+if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {}, {} } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 9)
@@ -39,7 +40,18 @@ if until_filled then
   redis.call('HSET', feed, 'name', name, 'building', lease_ends)
   return { 'new' }
 end
-if not inbox or redis.call('HLEN', feed) > MOST_MERGING then
+-- The authors whose posts the inbox may lack, and how many of them are to be merged.
+local marks, unmerged = {}, 0
+if inbox and redis.call('HLEN', feed) > 4 then
+  local all = redis.call('HGETALL', feed)
+  for field = 1, #all, 2 do
+    if all[field]:sub(1, 2) == 'm:' then
+      marks[all[field]:sub(3)] = all[field + 1]
+      if all[field + 1]:sub(1, 1) ~= 'p' then unmerged = unmerged + 1 end
+    end
+  end
+end
+if not inbox or unmerged > MOST_MERGING then
   redis.call('UNLINK', head, feed, unpack(KEYS, 9))
   redis.call('ZADD', head, 0, '')
   local full = math.min(MOST_ENTRIES, cap + 1)
@@ -49,17 +61,6 @@ if not inbox or redis.call('HLEN', feed) > MOST_MERGING then
   return { 'new' }
 end
 if redis.call('PTTL', feed) < idle - idle / 32 then expire_all() end
-
-local merging = {}
-if redis.call('HLEN', feed) > 4 then
-  local all = redis.call('HGETALL', feed)
-  for field = 1, #all, 2 do
-    if all[field]:sub(1, 2) == 'm:' then
-      merging[#merging + 1] = all[field]:sub(3)
-      merging[#merging + 1] = all[field + 1]
-    end
-  end
-end
 
 -- The author's id, the last 8 bytes, in decimal: numbers here are exact to 2^53 only, so in two parts.
 local function author_of(entry)
@@ -81,6 +82,17 @@ local function not_muted(authors)
     if not muted[at] or ends and tonumber(ends) <= now * 1000 then left[#left + 1] = author end
   end
   return left
+end
+
+local merging, pulled, marked = {}, {}, {}
+for author in pairs(marks) do marked[#marked + 1] = author end
+for first = 1, #marked, 1000 do
+  for _, author in ipairs(not_muted({ unpack(marked, first, math.min(first + 999, #marked)) })) do
+    local since, list = marks[author], merging
+    if since:sub(1, 1) == 'p' then since, list = since:sub(2), pulled end
+    list[#list + 1] = author
+    list[#list + 1] = since
+  end
 end
 
 local followed = { [reader] = true }
@@ -123,4 +135,4 @@ for part = first, #inbox.directory do
   -- Of the head, rank 0 is the sentinel.
   read(key, above - 1, part == 0 and 1 or 0)
 end
-return { 'live', redis.call('HGET', feed, 'name'), inbox.floor, merging, entries }
+return { 'live', redis.call('HGET', feed, 'name'), inbox.floor, merging, pulled, entries }

@@ -1,5 +1,7 @@
 //! The end of users.
 
+use std::fmt;
+
 use fred::types::Value;
 use keyspace::{Key, Keyspace, List, Partition, Shard, SlotGroup};
 use model::{FeedEntry, UserId, Version};
@@ -45,27 +47,65 @@ impl Operation for DeleteUser {
     }
 }
 
-/// The users of a partition whom unfinished operations are about, the oldest operations first, at most 64.
+/// What is to be done about a user behind the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Duty {
+    /// An operation about the user: a deletion, or moves of edges.
+    User(UserId),
+    /// The user's followers are to be told how the user's posts reach them.
+    Delivery(UserId),
+}
+
+impl Duty {
+    /// About whom.
+    pub fn user(self) -> UserId {
+        let (Self::User(user) | Self::Delivery(user)) = self;
+        user
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let user = |id: &str| UserId::new(id.parse().ok()?).ok();
+        match text.strip_prefix(TURN) {
+            Some(id) => user(id).map(Self::Delivery),
+            None => user(text).map(Self::User),
+        }
+    }
+}
+
+/// What the names of turns begin with in `operations`; those of operations about users are the ids alone.
+const TURN: &str = "turn:";
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user) => write!(f, "{user}"),
+            Self::Delivery(user) => write!(f, "{TURN}{user}"),
+        }
+    }
+}
+
+/// What is to be done in a partition, the oldest first, at most 64.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfinished(pub Partition);
 
 impl Operation for Unfinished {
-    type Output = Vec<UserId>;
+    type Output = Vec<Duty>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         Ok(Call::command("ZRANGE", keys.operations(self.0), [0, MOST_OPERATIONS - 1]))
     }
 
-    fn answer(&self, answer: Value) -> Result<Vec<UserId>, StoreError> {
-        value::array(answer)?.iter().map(value::user).collect()
+    fn answer(&self, answer: Value) -> Result<Vec<Duty>, StoreError> {
+        let duty = |name: &Value| Duty::parse(value::text(name)?).ok_or_else(|| value::unexpected("a duty", name));
+        value::array(answer)?.iter().map(duty).collect()
     }
 }
 
-/// Takes the work on an operation about a user, or keeps it. See `claim.lua`.
+/// Takes a piece of work, or keeps it. See `claim.lua`.
 #[derive(Clone, Debug)]
 pub struct ClaimOperation {
-    /// About whom.
-    pub user: UserId,
+    /// What is to be done.
+    pub duty: Duty,
     /// Who works.
     pub worker: String,
     /// For how many milliseconds others leave it alone.
@@ -77,8 +117,12 @@ impl Operation for ClaimOperation {
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let key = match self.duty {
+            Duty::User(user) => keys.state_worker(user),
+            Duty::Delivery(user) => keys.delivery_worker(user),
+        };
         let args = vec![self.worker.as_str().into(), Value::Integer(self.millis.cast_signed())];
-        Ok(Call::script(&script::CLAIM, keys.state_worker(self.user).into(), args))
+        Ok(Call::script(&script::CLAIM, key.into(), args))
     }
 
     fn answer(&self, answer: Value) -> Result<bool, StoreError> {
@@ -193,6 +237,8 @@ impl Operation for EndDeletion {
             keys.inbox(user),
             keys.feed(user),
             keys.state_worker(user),
+            keys.delivery(user),
+            keys.delivery_worker(user),
         ]);
         names.extend(inbox_segments(keys, user, self.inbox_cap));
         Ok(Call::script(&script::END_DELETION, SlotGroup::new(names)?, vec![user.get().into()]))

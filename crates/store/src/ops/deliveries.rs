@@ -4,7 +4,7 @@ use fred::types::Value;
 use keyspace::Keyspace;
 use model::{Entry, Micros, PostId, UserId, Version};
 
-use super::{Operation, lists::entry};
+use super::Operation;
 use crate::{StoreError, call::Call, script, value};
 
 /// How far a post is, if it is there.
@@ -23,6 +23,8 @@ pub struct Delivered {
     pub version: Version,
     /// How many followers the author had then.
     pub audience: u64,
+    /// Whether readers pull it.
+    pub is_pulled: bool,
     /// How many followers it has passed, as far as that is kept.
     pub passed: u64,
     /// The last of them; `None` at the beginning, and at the end.
@@ -35,25 +37,21 @@ impl Operation for FindDelivery {
     type Output = Option<Delivered>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let facts = ["version", "audience", "passed", "place", "delivered_at"];
+        let facts = ["version", "audience", "pulled", "passed", "place", "delivered_at"];
         Ok(Call::command("HMGET", keys.post(self.author, self.post), facts))
     }
 
     fn answer(&self, answer: Value) -> Result<Option<Delivered>, StoreError> {
-        let [version, audience, passed, place, delivered_at] = value::array_of(answer)?;
+        let [version, audience, pulled, passed, place, delivered_at] = value::array_of(answer)?;
         if version.is_null() {
             return Ok(None);
         }
-        let place = if place.is_null() { None } else { Some(value::text(&place)?) };
-        let place = place.map(|text| {
-            let (at, user) = text.split_once(' ').ok_or_else(|| value::unexpected("a place", &text.into()))?;
-            entry(user, at)
-        });
         Ok(Some(Delivered {
             version: Version(value::number(&version)?),
             audience: value::number(&audience)?,
+            is_pulled: !pulled.is_null() && value::number::<u8>(&pulled)? == 1,
             passed: if passed.is_null() { 0 } else { value::number(&passed)? },
-            place: place.transpose()?,
+            place: value::place(&place)?,
             delivered_at: if delivered_at.is_null() { None } else { value::optional_score(&delivered_at)? },
         }))
     }
@@ -76,9 +74,7 @@ impl Operation for SaveDelivery {
     type Output = ();
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let (at, user) = self.place.map_or((0, 0), |place| (place.at.get().cast_signed(), place.user.get()));
-        let is_done = i64::from(self.place.is_none());
-        let args = vec![self.passed.cast_signed().into(), at.into(), user.into(), is_done.into()];
+        let args = vec![self.passed.cast_signed().into(), value::of_place(self.place)];
         Ok(Call::script(&script::SAVE_DELIVERY, keys.post(self.author, self.post).into(), args))
     }
 

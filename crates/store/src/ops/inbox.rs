@@ -139,6 +139,8 @@ pub enum Inbox {
         floor: Option<FeedEntry>,
         /// The authors whose posts it may lack, each with the time of following.
         merging: Vec<(UserId, Micros)>,
+        /// The authors whose posts it does not have, each with the time of following.
+        pulled: Vec<(UserId, Micros)>,
         /// The entries, newest first; fewer than asked for: there are no more.
         entries: Vec<FeedEntry>,
     },
@@ -171,10 +173,8 @@ impl Operation for Scroll {
             _live => Ok(Inbox::Live {
                 name: value::number(&next())?,
                 floor: floor(&next())?,
-                merging: value::pairs(next())?
-                    .into_iter()
-                    .map(|[author, since]| Ok((value::user(&author)?, value::score(&since)?)))
-                    .collect::<Result<_, StoreError>>()?,
+                merging: authors(next())?,
+                pulled: authors(next())?,
                 entries: value::pairs(next())?
                     .into_iter()
                     .map(|[member, at]| entry(value::score(&at)?, value::bytes(&member)?))
@@ -182,6 +182,11 @@ impl Operation for Scroll {
             }),
         }
     }
+}
+
+fn authors(answer: Value) -> Result<Vec<(UserId, Micros)>, StoreError> {
+    let pairs = value::pairs(answer)?.into_iter();
+    pairs.map(|[author, since]| Ok((value::user(&author)?, value::score(&since)?))).collect()
 }
 
 /// Merges entries of timelines into an inbox. See `merge.lua`.
@@ -208,6 +213,8 @@ pub struct Merging {
     pub floor: Option<FeedEntry>,
     /// At most 64 authors whose posts the inbox may lack from now on, each with the time of following.
     pub merging: Vec<(UserId, Micros)>,
+    /// At most 64 authors whose posts are not pushed to the inbox, each with the time of following.
+    pub pulled: Vec<(UserId, Micros)>,
     /// At most 64 authors of whom the inbox has all posts now.
     pub merged: Vec<(UserId, Micros)>,
 }
@@ -217,13 +224,13 @@ impl Operation for Merge {
     type Output = bool;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let Merging { fills, floor, merging, merged } = &self.completes;
+        let Merging { fills, floor, merging, pulled, merged } = &self.completes;
         let [score, member] = match floor {
             Some(floor) => [micros(floor.at), value::of_bytes(&floor.member())],
             None => ["".into(), "".into()],
         };
         let mut args = vec![self.name.to_string().into(), self.cap.into(), score, member, i64::from(*fills).into()];
-        for authors in [merging, merged] {
+        for authors in [merging, pulled, merged] {
             args.push((authors.len() as i64).into());
             args.extend(authors.iter().flat_map(|&(author, since)| [author.get().into(), micros(since)]));
         }

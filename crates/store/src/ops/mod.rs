@@ -21,6 +21,8 @@ mod posts;
 mod shards;
 mod states;
 mod tally;
+mod timelines;
+mod turns;
 mod watch;
 mod whole_lists;
 mod withdraw;
@@ -31,7 +33,7 @@ use fred::types::Value;
 pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
-pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, EndDeletion, ErasePosts, Unfinished};
+pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, Duty, EndDeletion, ErasePosts, Unfinished};
 pub use deliveries::{Delivered, FindDelivery, SaveDelivery};
 pub use dismissals::{Dismiss, Dismissed};
 pub use export::{ListsRead, ShortLists};
@@ -53,13 +55,12 @@ pub use marks::{Block, Blocked, BlockedSince, Held, HeldMarks, Mark, MarkOutcome
 pub use moves::{Move, MoveEdges, ReadAside, ReadHidden};
 pub use newest::Newest;
 pub use pending::{Due, DueChange, LogChange, OldestPending, Settle, TrimLog, Written, WrittenSoFar};
-pub use posts::{
-    DeletePost, FetchPost, HasPost, Listed, Place, Publish, PublishOutcome, Published, StoredPost, Timeline,
-    TimelinePart,
-};
+pub use posts::{DeletePost, FetchPost, HasPost, Publish, PublishOutcome, Published, StoredPost};
 pub use shards::{Adopt, HandOver, IsListed, Recount, Spread, SpreadStep, Spreading};
 pub use states::{EndMove, FindOperation, FindState, SaveMove, Saved, SetState, UserOperation};
 pub use tally::{CheckIds, IdState, ScanIds, Tallied, Tally};
+pub use timelines::{Listed, Place, Timeline, TimelinePart};
+pub use turns::{FindTurn, MarkPulled, Mode, SaveTurn, Turn};
 pub use watch::{Change, ChangeKind, LogEntry, LogPart, ReadLog};
 pub use whole_lists::{MOST_SEGMENTS, Outline, Outlined, Segment, Span, SpanUsers};
 pub use withdraw::{Withdraw, Withdrawn, WithdrawnRow};

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
 use fred::types::Value;
-use keyspace::{Keyspace, List, Shard, SlotGroup};
+use keyspace::{Keyspace, List, SlotGroup};
 use model::{FeedEntry, Micros, PostId, UserId, Version, limits::MAX_CLOCK_SKEW};
 
-use super::{Operation, commit::version, inbox::inbox_segments, lists::list_keys};
+use super::{Operation, commit::version, deletion::Duty, inbox::inbox_segments};
 use crate::{StoreError, call::Call, script, value};
 
 /// How long it is remembered what a request made, and which posts were deleted: 24 hours, in seconds.
@@ -40,6 +40,10 @@ pub struct Publish {
     pub inbox_cap: u32,
     /// For how long the delivery to followers is the caller's to do.
     pub patience: Duration,
+    /// With more followers than this an author's posts are turned from pushed to pulled.
+    pub pull_above: u64,
+    /// With fewer they are turned back.
+    pub push_below: u64,
     /// The highest version seen of the author's partition.
     pub seen: Version,
 }
@@ -72,6 +76,8 @@ pub struct Published {
     pub version: Version,
     /// How many followers the author had.
     pub audience: u64,
+    /// Whether readers pull it.
+    pub is_pulled: bool,
     /// Whether it may not have reached them yet.
     pub is_pending: bool,
 }
@@ -96,6 +102,8 @@ impl Operation for Publish {
             keys.feed(author),
             keys.state(author),
             keys.erased(author),
+            keys.delivery(author),
+            keys.operations(partition),
         ];
         names.extend(inbox_segments(keys, author, self.inbox_cap));
         // Of the entry only the member is used, which has no time.
@@ -115,6 +123,9 @@ impl Operation for Publish {
             IDS_KEPT_SECONDS.into(),
             value::of_micros(self.patience),
             format!("{:016x}", self.call).into(),
+            self.pull_above.cast_signed().into(),
+            self.push_below.cast_signed().into(),
+            Duty::Delivery(author).to_string().into(),
             "content".into(),
             Value::Bytes(self.content.clone()),
         ];
@@ -125,13 +136,14 @@ impl Operation for Publish {
     }
 
     fn answer(&self, answer: Value) -> Result<PublishOutcome, StoreError> {
-        let [letter, version, published_at, audience, post, is_pending] = value::array_of(answer)?;
+        let [letter, version, published_at, audience, is_pulled, post, is_pending] = value::array_of(answer)?;
         let published = || {
             Ok(Published {
                 post: post_id(&post)?,
                 published_at: value::score(&published_at)?,
                 version: Version(value::number(&version)?),
                 audience: value::number(&audience)?,
+                is_pulled: value::number::<u8>(&is_pulled)? == 1,
                 is_pending: value::number::<u8>(&is_pending)? == 1,
             })
         };
@@ -253,116 +265,6 @@ impl Operation for DeletePost {
     fn answer(&self, answer: Value) -> Result<(bool, Version), StoreError> {
         let [letter, version] = value::array_of(answer)?;
         Ok((value::text(&letter)? == "d", Version(value::number(&version)?)))
-    }
-}
-
-/// A place from which a feed goes on, newest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<E = FeedEntry> {
-    /// Behind an entry.
-    After(E),
-    /// At an entry, which need not be there.
-    At(E),
-}
-
-impl Place {
-    /// Whether an entry comes at this place or later.
-    pub fn is_passed_by(self, entry: FeedEntry) -> bool {
-        match self {
-            Self::After(after) => entry < after,
-            Self::At(at) => entry <= at,
-        }
-    }
-
-    /// Score and member of the place in an inbox: what is smaller comes later in the feed.
-    pub(super) fn in_inbox(self) -> [Value; 2] {
-        let (entry, is_after_entry) = match self {
-            Self::After(entry) => (entry, true),
-            Self::At(entry) => (entry, false),
-        };
-        self::place(entry.at, &entry.member(), is_after_entry)
-    }
-
-    /// The same in the timeline of an author.
-    fn in_timeline(self, author: UserId) -> [Value; 2] {
-        let (entry, is_after_post) = match self {
-            Self::After(entry) => (entry, author >= entry.author),
-            Self::At(entry) => (entry, author > entry.author),
-        };
-        self::place(entry.at, &entry.post.get().to_be_bytes(), is_after_post)
-    }
-}
-
-/// A member is below the same with a byte more.
-fn place(at: Micros, member: &[u8], exclusive: bool) -> [Value; 2] {
-    let mut member = member.to_vec();
-    if !exclusive {
-        member.push(0);
-    }
-    [at.get().cast_signed().into(), Value::Bytes(member.into())]
-}
-
-/// Reads an author's timeline, newest first. See `timeline.lua`.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeline {
-    /// Whose posts.
-    pub author: UserId,
-    /// From where; `None`: from the newest.
-    pub from: Option<Place>,
-    /// Most posts, 1 to 1,000.
-    pub limit: usize,
-    /// A reader, and since when they follow the author, to be found on the author's list of followers.
-    pub reader: Option<(UserId, Micros)>,
-}
-
-/// Whether a list of followers has a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listed {
-    /// Yes.
-    Yes,
-    /// No.
-    No,
-    /// A shard tells: [`IsListed`](super::IsListed).
-    In(Shard),
-}
-
-/// A part of a timeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimelinePart {
-    /// Whether the author's list of followers has the reader since that time.
-    pub listed: Listed,
-    /// The posts, newest first; fewer than asked for at the end.
-    pub entries: Vec<FeedEntry>,
-}
-
-impl Operation for Timeline {
-    type Output = TimelinePart;
-
-    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut names = vec![keys.posts(self.author), keys.posts_parts(self.author)];
-        names.extend(list_keys(keys, List::Followers, self.author));
-        let group = SlotGroup::new(names)?;
-        let [score, member] = self.from.map_or_else(|| ["".into(), "".into()], |from| from.in_timeline(self.author));
-        let (reader, since) = match self.reader {
-            Some((reader, since)) => (reader.get().into(), since.get().cast_signed().into()),
-            None => ("".into(), 0_i64.into()),
-        };
-        Ok(Call::script(&script::TIMELINE, group, vec![score, member, (self.limit as i64).into(), reader, since]))
-    }
-
-    fn answer(&self, answer: Value) -> Result<TimelinePart, StoreError> {
-        let [listed, posts] = value::array_of(answer)?;
-        let entries = value::parts(posts, |member, at| {
-            let id = value::bytes(member)?.try_into().map_err(|_| value::unexpected("8 bytes", member))?;
-            let post = PostId::new(i64::from_be_bytes(id)).map_err(|_| value::unexpected("a post id", member))?;
-            Ok(FeedEntry { at: value::score(at)?, post, author: self.author })
-        });
-        let listed = match value::number(&listed) {
-            Ok(1) => Listed::Yes,
-            Ok(_) => Listed::No,
-            Err(_) => Listed::In(value::shard(value::text(&listed)?)?),
-        };
-        Ok(TimelinePart { listed, entries: entries? })
     }
 }
 

@@ -333,7 +333,7 @@ async fn each_policy_of_an_unfollow_hides(place: Place) {
 /// More followers than a fan-out takes in at a time; some of them read, at both ends of the list and in its middle.
 async fn a_post_reaches_all_of_a_large_audience(place: Place) {
     const AUDIENCE: i64 = 17_000;
-    let api = place.serve(&[]).await;
+    let api = place.serve(&[("feed.pull-at", "0")]).await;
     let reader = |number: i64| 100_000 + number;
     let rows = (0..AUDIENCE).map(|number| row_at(reader(number), 1, BEGIN + number)).collect();
     assert_eq!(api.import(rows).await.created, AUDIENCE);

@@ -6,6 +6,7 @@ mod follows;
 mod inboxes;
 mod pages;
 mod publish;
+mod pull;
 mod random;
 mod support;
 mod times;
@@ -16,5 +17,6 @@ pub(crate) const CASES: usize = changes::CASES
     + inboxes::CASES
     + pages::CASES
     + publish::CASES
+    + pull::CASES
     + random::CASES
     + times::CASES;

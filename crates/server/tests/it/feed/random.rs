@@ -16,6 +16,8 @@ use crate::{
 
 const USERS: i64 = 8;
 const OPERATIONS: usize = 600;
+const PUSHED: [(&str, &str); 1] = [("feed.inbox-cap", "10")];
+const TURNING: [(&str, &str); 2] = [("feed.inbox-cap", "10"), ("feed.pull-at", "3")];
 
 struct Run<'a> {
     place: &'a Place,
@@ -146,10 +148,19 @@ impl Run<'_> {
 }
 
 async fn random_calls_agree_with_the_oracle(place: Place) {
+    random_calls(place, &PUSHED).await;
+}
+
+/// As soon as three follow an author, readers pull: authors turn all the time.
+async fn random_calls_agree_with_the_oracle_while_authors_turn(place: Place) {
+    random_calls(place, &TURNING).await;
+}
+
+async fn random_calls(place: Place, settings: &[(&'static str, &str)]) {
     let random = seeded();
     let mut servers = Vec::new();
     for _ in 0..2 {
-        servers.push(place.serve(&[("feed.inbox-cap", "10")]).await);
+        servers.push(place.serve(settings).await);
     }
     let mut run =
         Run { place: &place, servers, random, oracle: Oracle::default(), named: Vec::new(), deleted: Vec::new() };
@@ -185,9 +196,16 @@ fn call(random: &mut StdRng) -> Call {
 
 /// Many callers at once, on the same few users: nobody knows who follows whom in the end. But feeds are those of the lists.
 async fn after_a_storm_feeds_are_those_of_the_lists(place: Place) {
+    storm(place, &PUSHED).await;
+}
+
+async fn after_a_storm_of_turns_feeds_are_those_of_the_lists(place: Place) {
+    storm(place, &TURNING).await;
+}
+
+async fn storm(place: Place, settings: &[(&'static str, &str)]) {
     let mut random = seeded();
-    let settings = [("feed.inbox-cap", "10")];
-    let servers = [place.serve(&settings).await, place.serve(&settings).await];
+    let servers = [place.serve(settings).await, place.serve(settings).await];
     let published = Mutex::new(Oracle::default());
     for round in 0..3 {
         let calls: Vec<_> = (0..700).map(|number| (number % 2, call(&mut random))).collect();
@@ -224,4 +242,9 @@ async fn after_a_storm_feeds_are_those_of_the_lists(place: Place) {
     }
 }
 
-on_each_backend!(random_calls_agree_with_the_oracle, after_a_storm_feeds_are_those_of_the_lists);
+on_each_backend!(
+    random_calls_agree_with_the_oracle,
+    random_calls_agree_with_the_oracle_while_authors_turn,
+    after_a_storm_feeds_are_those_of_the_lists,
+    after_a_storm_of_turns_feeds_are_those_of_the_lists,
+);

@@ -26,6 +26,8 @@ fn commit_of(author: i64, at: Option<Micros>, post: i64) -> Publish {
         attributes: [].into(),
         inbox_cap: CAP,
         patience: Duration::ZERO,
+        pull_above: 1_000,
+        push_below: 0,
         seen: Version(0),
     }
 }

@@ -117,7 +117,7 @@ fn scroll(name: u64, lease: Duration) -> Scroll {
 
 async fn live(world: &World) -> (u64, Option<FeedEntry>, Vec<(UserId, Micros)>, Vec<FeedEntry>) {
     let inbox = world.run(scroll(0, Duration::ZERO)).await;
-    let Inbox::Live { name, floor, merging, entries } = inbox else { panic!("an inbox that is {inbox:?}") };
+    let Inbox::Live { name, floor, merging, entries, .. } = inbox else { panic!("an inbox that is {inbox:?}") };
     (name, floor, merging, entries)
 }
 

@@ -5,7 +5,7 @@
 --   segments  the directory
 --   full      how many entries the head may have, the sentinel included, before there must be made room
 --   building  until when somebody fills it, in milliseconds; absent if it is filled
---   m:<a>     the score of the edge to an author a whose posts it may lack
+--   m:<a>     of an author a whose posts it may lack: the score of the edge, with a p before it if they are not pushed here at all
 
 local function open_inbox(head, feed, first_slot)
   local facts = redis.call('HMGET', feed, 'floor', 'segments', 'full')
