@@ -1,10 +1,10 @@
 //! How far posts are on their way to their authors' followers.
 
 use fred::types::Value;
-use keyspace::Keyspace;
+use keyspace::{Keyspace, SlotGroup};
 use model::{Entry, Micros, PostId, UserId, Version};
 
-use super::{Operation, lists::entry};
+use super::{Operation, commit::version, lists::entry};
 use crate::{StoreError, call::Call, script, value};
 
 /// How far a post is, if it is there.
@@ -59,13 +59,15 @@ impl Operation for FindDelivery {
     }
 }
 
-/// Keeps how far a post is. See `save_delivery.lua`.
+/// Keeps how far a post is, and settles it at the end. See `save_delivery.lua`.
 #[derive(Clone, Copy, Debug)]
 pub struct SaveDelivery {
     /// Who published it.
     pub author: UserId,
     /// Its id.
     pub post: PostId,
+    /// The version of its commit.
+    pub committed: Version,
     /// How many followers it has passed.
     pub passed: u64,
     /// The last of them; `None`: these were all.
@@ -78,8 +80,11 @@ impl Operation for SaveDelivery {
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
         let (at, user) = self.place.map_or((0, 0), |place| (place.at.get().cast_signed(), place.user.get()));
         let is_done = i64::from(self.place.is_none());
-        let args = vec![self.passed.cast_signed().into(), at.into(), user.into(), is_done.into()];
-        Ok(Call::script(&script::SAVE_DELIVERY, keys.post(self.author, self.post).into(), args))
+        let partition = keys.partition(self.author);
+        let group = SlotGroup::new(vec![keys.pending(partition), keys.post(self.author, self.post)])?;
+        let passed = self.passed.cast_signed();
+        let args = vec![version(self.committed), passed.into(), at.into(), user.into(), is_done.into()];
+        Ok(Call::script(&script::SAVE_DELIVERY, group, args))
     }
 
     fn answer(&self, _saved: Value) -> Result<(), StoreError> {
