@@ -13,7 +13,6 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::{
     lanes::{Lanes, Ticket, Underway},
     lists::{MOST_ENTRIES, Walk},
-    settle::settle,
 };
 
 /// Posts of small audiences that are delivered side by side, and of large ones, which take longer.
@@ -96,14 +95,12 @@ impl FanOut {
                 drop(ticket);
                 let _nobody_waits = done.send(());
                 let ended = match delivered {
-                    Some(Ok(passed)) => this.save(entry, Progress { passed, after: None }).await.map(|()| true),
+                    Some(Ok(passed)) => this.save(committed, entry, Progress { passed, after: None }).await,
                     Some(Err(error)) => Err(error),
-                    None => Ok(false),
+                    None => Ok(()),
                 };
-                match ended {
-                    Ok(true) => settle(&this.store, std::iter::once((partition, committed))).await,
-                    Ok(false) => {}
-                    Err(error) => tracing::debug!(%error, author = %entry.author, "left to the relay"),
+                if let Err(error) = ended {
+                    tracing::debug!(%error, author = %entry.author, "left to the relay");
                 }
                 // Only now, or the relay would take what is not settled for left behind.
                 drop(doing);
@@ -142,10 +139,10 @@ impl FanOut {
         Ok(found.place.map_or(Progress::default(), |after| Progress { passed: found.passed, after: Some(after) }))
     }
 
-    /// Keeps how far a post is.
-    async fn save(&self, entry: FeedEntry, progress: Progress) -> Result<(), StoreError> {
+    /// Keeps how far a post is. At the end it is settled with that.
+    async fn save(&self, committed: Version, entry: FeedEntry, progress: Progress) -> Result<(), StoreError> {
         let Progress { passed, after: place } = progress;
-        let save = SaveDelivery { author: entry.author, post: entry.post, passed, place };
+        let save = SaveDelivery { author: entry.author, post: entry.post, committed, passed, place };
         self.store.run(&save, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await
     }
 
@@ -154,7 +151,7 @@ impl FanOut {
     async fn deliver(&self, committed: Version, entry: FeedEntry, begin: Progress) -> Result<u64, StoreError> {
         let running = metrics::gauge!("socialgraph_fanout_running");
         running.increment(1.0);
-        let delivered = self.deliver_slices(entry, begin).await;
+        let delivered = self.deliver_slices(committed, entry, begin).await;
         running.decrement(1.0);
         let passed = delivered?;
         let lag = Micros::now().get().saturating_sub(committed.0);
@@ -162,7 +159,7 @@ impl FanOut {
         Ok(passed)
     }
 
-    async fn deliver_slices(&self, entry: FeedEntry, begin: Progress) -> Result<u64, StoreError> {
+    async fn deliver_slices(&self, committed: Version, entry: FeedEntry, begin: Progress) -> Result<u64, StoreError> {
         let mut passed = begin.passed;
         let mut slice = self.slice(entry.author, begin.after).await?;
         loop {
@@ -170,7 +167,7 @@ impl FanOut {
             let Some(next) = slice.next else { return self.push(entry, slice.followers).await.map(|()| passed) };
             let (pushed, read) = join!(self.push(entry, slice.followers), self.slice(entry.author, Some(next)));
             pushed?;
-            self.save(entry, Progress { passed, after: Some(next) }).await?;
+            self.save(committed, entry, Progress { passed, after: Some(next) }).await?;
             slice = read?;
         }
     }

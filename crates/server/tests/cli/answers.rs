@@ -7,8 +7,11 @@ use socialgraph::{
     admin::v1::{InspectUserResponse, RedisKey},
     v1::*,
 };
-use tonic::{Code, Status};
+use tokio_stream::StreamExt;
+use tonic::{Code, Status, Streaming};
 use tonic_types::{ErrorDetails, StatusExt};
+
+use crate::server::{BREAKING, BREAKS_ONCE, Fake};
 
 /// The second page of this user's lists fails.
 pub(crate) const FAILING: i64 = 14;
@@ -145,6 +148,25 @@ pub(crate) fn item(id: i64, full: bool) -> FeedItem {
     FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
 }
 
+/// A row of a batch of follows. Oneself is refused.
+pub(crate) fn follow_result(follower_id: i64, followee_id: i64) -> FollowResult {
+    if followee_id != follower_id {
+        return FollowResult { followee_id, created: true, followed_at: time(7), ..FollowResult::default() };
+    }
+    FollowResult {
+        followee_id,
+        reason: ErrorReason::SelfReference.into(),
+        message: "refused".to_owned(),
+        ..FollowResult::default()
+    }
+}
+
+/// Posts of even ids are there.
+pub(crate) fn post_result(PostName { author_id, post_id }: PostName) -> PostResult {
+    let post = item(post_id, true).post.filter(|_| post_id % 2 == 0);
+    PostResult { author_id, post_id, post }
+}
+
 pub(crate) fn operation(user_id: i64, state: OperationState) -> Operation {
     Operation {
         operation_id: format!("delete-user/{user_id}/1"),
@@ -180,5 +202,40 @@ pub(crate) fn inspected() -> InspectUserResponse {
         compact_sorted_set_entries: Some(60),
         compact_number_set_entries: None,
         keys: vec![following, log],
+    }
+}
+
+impl Fake {
+    /// Takes the rows of an import, and answers what became of each.
+    pub(crate) async fn import(&self, mut rows: Streaming<ImportEdgesRequest>) -> Result<ImportEdgesResponse, Status> {
+        let mut answer = ImportEdgesResponse::default();
+        let mut row = 0;
+        while let Some(edge) = rows.next().await {
+            let edge = edge?;
+            row += 1;
+            self.rows.lock().unwrap().push(edge.clone());
+            let is_first =
+                |rows: &[ImportEdgesRequest]| rows.iter().filter(|row| row.import_id == BREAKS_ONCE).count() == 1;
+            let reason = match edge {
+                edge if edge.import_id == BREAKS_ONCE && is_first(&self.rows()) => return Err(unavailable()),
+                ImportEdgesRequest { follower_id: BREAKING, .. } => return Err(unavailable()),
+                edge if edge.follower_id <= 0 || edge.followee_id <= 0 => {
+                    answer.invalid += 1;
+                    ErrorReason::InvalidField
+                }
+                edge if edge.follower_id == edge.followee_id => {
+                    answer.self_ += 1;
+                    ErrorReason::SelfReference
+                }
+                _ => {
+                    answer.created += 1;
+                    continue;
+                }
+            };
+            if answer.errors.len() < 100 {
+                answer.errors.push(ImportError { row, reason: reason.into(), message: "refused".to_owned() });
+            }
+        }
+        Ok(answer)
     }
 }

@@ -3,12 +3,15 @@
 use std::{future, vec};
 
 use socialgraph::v1::{social_graph_server::SocialGraph, *};
-use tokio_stream::{Iter, StreamExt};
+use tokio_stream::Iter;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::{
-    answers::{ENTRIES, exported, item, listed, operation, page, refuse, time, unavailable, watched},
-    server::{BREAKING, BREAKS_ONCE, Call, Fake, OVERLOADED, SILENT},
+    answers::{
+        ENTRIES, exported, follow_result, item, listed, operation, page, post_result, refuse, time, unavailable,
+        watched,
+    },
+    server::{Call, Fake, OVERLOADED, SILENT},
 };
 
 #[tonic::async_trait]
@@ -39,15 +42,7 @@ impl SocialGraph for Fake {
     ) -> Result<Response<BatchFollowResponse>, Status> {
         self.record(&request, Call::BatchFollow);
         let request = request.into_inner();
-        let results = request.followee_ids.into_iter().map(|followee_id| match followee_id == request.follower_id {
-            true => FollowResult {
-                followee_id,
-                reason: ErrorReason::SelfReference.into(),
-                message: "refused".to_owned(),
-                ..FollowResult::default()
-            },
-            false => FollowResult { followee_id, created: true, followed_at: time(7), ..FollowResult::default() },
-        });
+        let results = request.followee_ids.into_iter().map(|id| follow_result(request.follower_id, id));
         let consistency_token = "token-1".to_owned();
         Ok(Response::new(BatchFollowResponse {
             results: results.collect(),
@@ -270,11 +265,7 @@ impl SocialGraph for Fake {
         request: Request<BatchGetPostsRequest>,
     ) -> Result<Response<BatchGetPostsResponse>, Status> {
         self.record(&request, Call::GetPosts);
-        let results = request.into_inner().names.into_iter().map(|PostName { author_id, post_id }| PostResult {
-            author_id,
-            post_id,
-            post: item(post_id, true).post.filter(|_| post_id % 2 == 0),
-        });
+        let results = request.into_inner().names.into_iter().map(post_result);
         Ok(Response::new(BatchGetPostsResponse { results: results.collect() }))
     }
 
@@ -395,35 +386,6 @@ impl SocialGraph for Fake {
         &self,
         request: Request<Streaming<ImportEdgesRequest>>,
     ) -> Result<Response<ImportEdgesResponse>, Status> {
-        let mut rows = request.into_inner();
-        let mut answer = ImportEdgesResponse::default();
-        let mut row = 0;
-        while let Some(edge) = rows.next().await {
-            let edge = edge?;
-            row += 1;
-            self.rows.lock().unwrap().push(edge.clone());
-            let is_first =
-                |rows: &[ImportEdgesRequest]| rows.iter().filter(|row| row.import_id == BREAKS_ONCE).count() == 1;
-            let reason = match edge {
-                edge if edge.import_id == BREAKS_ONCE && is_first(&self.rows()) => return Err(unavailable()),
-                ImportEdgesRequest { follower_id: BREAKING, .. } => return Err(unavailable()),
-                edge if edge.follower_id <= 0 || edge.followee_id <= 0 => {
-                    answer.invalid += 1;
-                    ErrorReason::InvalidField
-                }
-                edge if edge.follower_id == edge.followee_id => {
-                    answer.self_ += 1;
-                    ErrorReason::SelfReference
-                }
-                _ => {
-                    answer.created += 1;
-                    continue;
-                }
-            };
-            if answer.errors.len() < 100 {
-                answer.errors.push(ImportError { row, reason: reason.into(), message: "refused".to_owned() });
-            }
-        }
-        Ok(Response::new(answer))
+        self.import(request.into_inner()).await.map(Response::new)
     }
 }

@@ -1,10 +1,10 @@
 //! How far posts are on their way to their authors' followers.
 
 use fred::types::Value;
-use keyspace::Keyspace;
+use keyspace::{Keyspace, SlotGroup};
 use model::{Entry, Micros, PostId, UserId, Version};
 
-use super::Operation;
+use super::{Operation, commit::version};
 use crate::{StoreError, call::Call, script, value};
 
 /// How far a post is, if it is there.
@@ -57,13 +57,15 @@ impl Operation for FindDelivery {
     }
 }
 
-/// Keeps how far a post is. See `save_delivery.lua`.
+/// Keeps how far a post is, and settles it at the end. See `save_delivery.lua`.
 #[derive(Clone, Copy, Debug)]
 pub struct SaveDelivery {
     /// Who published it.
     pub author: UserId,
     /// Its id.
     pub post: PostId,
+    /// The version of its commit.
+    pub committed: Version,
     /// How many followers it has passed.
     pub passed: u64,
     /// The last of them; `None`: these were all.
@@ -74,8 +76,10 @@ impl Operation for SaveDelivery {
     type Output = ();
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let args = vec![self.passed.cast_signed().into(), value::of_place(self.place)];
-        Ok(Call::script(&script::SAVE_DELIVERY, keys.post(self.author, self.post).into(), args))
+        let partition = keys.partition(self.author);
+        let group = SlotGroup::new(vec![keys.pending(partition), keys.post(self.author, self.post)])?;
+        let args = vec![version(self.committed), self.passed.cast_signed().into(), value::of_place(self.place)];
+        Ok(Call::script(&script::SAVE_DELIVERY, group, args))
     }
 
     fn answer(&self, _saved: Value) -> Result<(), StoreError> {

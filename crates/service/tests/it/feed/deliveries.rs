@@ -71,17 +71,18 @@ fn a_fan_out_that_died_goes_on_where_it_was() {
         let later = is_following_since(world, edge(LATER, AUTHOR)).await;
         let commit = Publish { patience: Duration::from_secs(3600), ..commit_of(AUTHOR, None, 9) };
         let PublishOutcome::Created(published) = world.run(commit).await else { panic!() };
+        let committed = published.version;
         let delivery = graph.delivery(author, post, deadline()).await.unwrap();
         assert_eq!((delivery.total, delivery.done, delivery.complete), (2, 0, false));
         let place = Entry { at: later, user: user(LATER) };
-        world.run(SaveDelivery { author, post, passed: 1, place: Some(place) }).await;
+        world.run(SaveDelivery { author, post, committed, passed: 1, place: Some(place) }).await;
         let found = world.run(FindDelivery { author, post }).await.unwrap();
         assert_eq!((found.passed, found.place, found.delivered_at), (1, Some(place), None));
         assert_eq!(graph.delivery(author, post, deadline()).await.unwrap().done, 1);
         assert!(since < later);
 
         let keys = world.store.keys();
-        let version = published.version.to_string();
+        let version = committed.to_string();
         world.redis("ZADD", &keys.pending(keys.partition(author)), &[&version, &version]).await;
         world.wait_until(async || world.pending(author).await == 0).await;
         let inbox_of = async |reader: i64| world.redis("ZCARD", &keys.inbox(user(reader)), &[]).await;
@@ -92,7 +93,7 @@ fn a_fan_out_that_died_goes_on_where_it_was() {
         assert_eq!(graph.delivery(author, post, deadline()).await.unwrap(), delivery, "it does not rise any more");
         // What is deleted does not come back by what is kept of its way.
         assert!(graph.delete_post(author, post, deadline()).await.unwrap().deleted);
-        world.run(SaveDelivery { author, post, passed: 1, place: None }).await;
+        world.run(SaveDelivery { author, post, committed, passed: 1, place: None }).await;
         assert_eq!(world.run(FindDelivery { author, post }).await, None);
         assert_eq!(graph.delivery(author, post, deadline()).await, Err(ServiceError::PostNotFound));
     });
