@@ -94,7 +94,7 @@ impl Raw {
             }
             Kind::Unfollow => {
                 let (edge, _) = self.edge(n)?;
-                let ended = self.operation(&Unfollow { edge, seen: Version(0) }).await?;
+                let ended = self.operation(&Unfollow { edge, keeps_posts: false, seen: Version(0) }).await?;
                 let change = FollowerChange::Absent { removed: ended.removed, version: ended.version };
                 self.operation(&Apply::new(vec![(edge, change)])).await?;
             }

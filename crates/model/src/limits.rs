@@ -2,6 +2,8 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+/// Of how many authors, whom they do not follow any more, a reader keeps posts at most.
+pub const MAX_KEPT: u32 = 1_000;
 /// Entries of a page when the caller names no number.
 pub const DEFAULT_PAGE_SIZE: usize = 50;
 /// Most entries of a page.

@@ -282,7 +282,7 @@ impl Work<'_, UnfollowedRow> {
 
     /// Somebody followed anew between the look and the end: the edge is searched for.
     async fn unfollow_one(&mut self, edge: Edge, deadline: Deadline) {
-        let commit = Unfollow { edge, seen: self.seen() };
+        let commit = Unfollow { edge, keeps_posts: false, seen: self.seen() };
         match self.inner.store.run(&commit, Traffic::Interactive, deadline).await {
             Ok(ended) => {
                 self.inner.seen.raise(self.partition, ended.version);

@@ -27,6 +27,18 @@ pub struct Followed {
     pub followers_pending: bool,
 }
 
+/// What an unfollow does to posts that were delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FeedPolicy {
+    /// They are hidden at once, and removed behind the call.
+    #[default]
+    Hide,
+    /// They are hidden at once, and removed before the call is answered, if that does not take too long.
+    Purge,
+    /// What was published while the author was followed stays.
+    Keep,
+}
+
 /// What became of an unfollow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfollowed {
@@ -83,11 +95,18 @@ impl Graph {
 
     /// Makes `edge` not exist.
     ///
-    /// Two round trips. Once the first is answered the unfollow has happened, whatever becomes of the second.
-    pub async fn unfollow(&self, edge: Edge, deadline: Deadline) -> Result<Unfollowed, ServiceError> {
+    /// Two round trips. Once the first is answered the unfollow has happened, whatever becomes of the second. With
+    /// [`FeedPolicy::Purge`] one more for each 64 posts that are removed.
+    pub async fn unfollow(
+        &self,
+        edge: Edge,
+        policy: FeedPolicy,
+        deadline: Deadline,
+    ) -> Result<Unfollowed, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(edge.follower());
-        let commit = Unfollow { edge, seen: inner.seen.get(partition) };
+        let keeps_posts = policy == FeedPolicy::Keep;
+        let commit = Unfollow { edge, keeps_posts, seen: inner.seen.get(partition) };
         let committed = inner.store.run(&commit, Traffic::Interactive, deadline).await?;
         inner.seen.raise(partition, committed.version);
         if committed.removed.is_none() {
@@ -98,8 +117,13 @@ impl Graph {
         if applied {
             inner.settler.settle(partition, committed.version);
         }
-        if committed.removed.is_some() && committed.has_inbox {
-            inner.purger.purge(edge.follower(), edge.followee());
+        if committed.has_inbox {
+            let (reader, author) = (edge.follower(), edge.followee());
+            match policy {
+                FeedPolicy::Hide if committed.removed.is_some() => inner.purger.purge(reader, author),
+                FeedPolicy::Purge => inner.purger.purge_now(reader, author, inner.apply_limit(deadline)).await,
+                FeedPolicy::Hide | FeedPolicy::Keep => {}
+            }
         }
         let consistency_token = inner.write_token(partition, committed.version, applied);
         Ok(Unfollowed { removed: committed.removed.is_some(), consistency_token, followers_pending: !applied })

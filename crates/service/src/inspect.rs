@@ -94,6 +94,8 @@ impl Graph {
             (keys.blocking(user), Kind::Rare, false),
             (keys.muting(user), Kind::Rare, false),
             (keys.mute_ends(user), Kind::Rare, false),
+            (keys.kept(user), Kind::Rare, false),
+            (keys.kept_since(user), Kind::Rare, false),
             (keys.dismissed(user), Kind::Rare, false),
             (keys.rate(user), Kind::Facts, false),
             (keys.log(partition), Kind::Stream, true),

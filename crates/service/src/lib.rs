@@ -50,7 +50,7 @@ mod withdraw;
 
 pub use batches::{Batch, FollowedRow, UnfollowedRow};
 pub use common::{Common, CommonOrder, CommonPage, CommonQuery, FollowersQuery};
-pub use edges::{Followed, Unfollowed};
+pub use edges::{FeedPolicy, Followed, Unfollowed};
 pub use error::ServiceError;
 pub use export::ExportChunk;
 pub use feed::{FeedCursor, FeedItem, FeedPage, FeedQuery, FeedStart, UserPostsQuery};

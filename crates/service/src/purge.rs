@@ -20,6 +20,7 @@ const MOST_ENTRIES: usize = 64;
 /// them out anyway, so that a purge that is never done costs memory until the entries sink below the floor, and nothing else.
 #[derive(Clone)]
 pub(crate) struct Purger {
+    store: Store,
     queue: Sender<Job>,
     inbox_cap: u32,
 }
@@ -27,13 +28,21 @@ pub(crate) struct Purger {
 impl Purger {
     pub(crate) fn start(store: Store, inbox_cap: u32, tasks: &Tasks) -> Self {
         let (queue, receiver) = mpsc::channel(QUEUE);
-        tasks.spawn("purger", run(store, receiver, tasks.clone()));
-        Self { queue, inbox_cap }
+        tasks.spawn("purger", run(store.clone(), receiver, tasks.clone()));
+        Self { store, queue, inbox_cap }
     }
 
     /// The reader does not follow the author any more.
     pub(crate) fn purge(&self, reader: UserId, author: UserId) {
         let _not_done = self.queue.try_send(Job::Purge(Purge { reader, author, cap: self.inbox_cap }));
+    }
+
+    /// The same at once. If that fails, later.
+    pub(crate) async fn purge_now(&self, reader: UserId, author: UserId, deadline: Deadline) {
+        let purge = Purge { reader, author, cap: self.inbox_cap };
+        if whole(&self.store, purge, Traffic::Interactive, deadline).await.is_err() {
+            self.purge(reader, author);
+        }
     }
 
     /// The posts of entries of a reader's inbox are not there.
@@ -54,7 +63,7 @@ async fn run(store: Store, mut queue: Receiver<Job>, tasks: Tasks) {
     let token = tasks.token();
     while let Some(Some(job)) = token.run_until_cancelled(queue.recv()).await {
         let (reader, done) = match job {
-            Job::Purge(purge) => (purge.reader, whole(&store, purge).await),
+            Job::Purge(purge) => (purge.reader, whole(&store, purge, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await),
             Job::Forget(forget) => {
                 (forget.reader, store.run(&forget, Traffic::Bulk, Deadline::after(TIME_LIMIT)).await)
             }
@@ -67,8 +76,7 @@ async fn run(store: Store, mut queue: Receiver<Job>, tasks: Tasks) {
     token.cancelled().await;
 }
 
-async fn whole(store: &Store, purge: Purge) -> Result<(), StoreError> {
-    let deadline = Deadline::after(TIME_LIMIT);
-    while store.run(&purge, Traffic::Bulk, deadline).await? {}
+async fn whole(store: &Store, purge: Purge, traffic: Traffic, deadline: Deadline) -> Result<(), StoreError> {
+    while store.run(&purge, traffic, deadline).await? {}
     Ok(())
 }

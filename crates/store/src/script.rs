@@ -61,6 +61,7 @@ scripts! {
     FORGET: "forget" with "order" "segments" "inbox",
     FORMAT: "format",
     HAND_OVER: "hand_over" with "order" "list",
+    KEPT: "kept",
     LEASE: "lease",
     LISTED: "listed" with "order" "list",
     LOOK_UP: "look_up" with "order" "list",

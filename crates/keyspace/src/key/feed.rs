@@ -49,6 +49,17 @@ impl Keyspace {
         self.of_user("feed", reader)
     }
 
+    /// ZSET: author whom the reader does not follow any more, but keeps what they published until then -> until when in microseconds. At
+    /// most 1,000.
+    pub fn kept(&self, reader: UserId) -> Key {
+        self.of_user("kept", reader)
+    }
+
+    /// ZSET: the same author -> since when.
+    pub fn kept_since(&self, reader: UserId) -> Key {
+        self.of_user("kept_since", reader)
+    }
+
     /// HASH: how the posts of an author reach the followers, if they are not simply pushed.
     pub fn delivery(&self, author: UserId) -> Key {
         self.of_user("delivery", author)

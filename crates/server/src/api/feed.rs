@@ -137,11 +137,11 @@ fn passed_over(fields: &mut Fields, offset: i32) -> u32 {
     })
 }
 
-/// What an unfollow does to delivered posts: they are always hidden.
-pub(super) fn check_policy(fields: &mut Fields, policy: i32) {
+pub(super) fn policy(fields: &mut Fields, policy: i32) -> service::FeedPolicy {
     match fields.one_of("feed_policy", policy) {
-        FeedPolicy::Unspecified | FeedPolicy::Hide | FeedPolicy::Purge => {}
-        FeedPolicy::KeepDelivered => fields.refuse("feed_policy", "KEEP_DELIVERED is not supported by this version"),
+        FeedPolicy::Unspecified | FeedPolicy::Hide => service::FeedPolicy::Hide,
+        FeedPolicy::Purge => service::FeedPolicy::Purge,
+        FeedPolicy::KeepDelivered => service::FeedPolicy::Keep,
     }
 }
 

@@ -53,9 +53,9 @@ impl SocialGraph for Api {
         let deadline = deadline(&request);
         let UnfollowRequest { follower_id, followee_id, feed_policy } = request.into_inner();
         let mut fields = Fields::default();
-        feed::check_policy(&mut fields, feed_policy);
+        let policy = feed::policy(&mut fields, feed_policy);
         let edge = edge(fields, follower_id, followee_id)?;
-        let unfollowed = self.graph.unfollow(edge, deadline).await.map_err(status)?;
+        let unfollowed = self.graph.unfollow(edge, policy, deadline).await.map_err(status)?;
         Ok(Response::new(UnfollowResponse {
             removed: unfollowed.removed,
             consistency_token: unfollowed.consistency_token,

@@ -10,6 +10,8 @@ pub(crate) struct Oracle {
     /// Of each author, by id.
     pub(crate) posts: BTreeMap<i64, BTreeMap<i64, Post>>,
     follows: BTreeSet<(i64, i64)>,
+    /// Of each reader and author: since when posts are kept, and which.
+    pub(crate) kept: BTreeMap<(i64, i64), (i64, BTreeSet<i64>)>,
 }
 
 impl Oracle {
@@ -26,6 +28,7 @@ impl Oracle {
 
     pub(crate) fn unfollow(&mut self, follower: i64, followee: i64) {
         self.follows.remove(&(follower, followee));
+        self.kept.remove(&(follower, followee));
     }
 
     /// The posts of an author, by id.
@@ -33,11 +36,15 @@ impl Oracle {
         self.posts.get(&author).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// The feed: the posts of oneself and of everyone followed now, newest first.
+    /// The feed: the posts of oneself and of everyone followed now, and what is kept of others, newest first.
     pub(crate) fn feed(&self, reader: i64) -> Vec<Entry> {
         let followed = self.follows.range((reader, 0)..=(reader, i64::MAX)).map(|(_, followee)| *followee);
         let posts = followed.chain([reader]).flat_map(|author| self.posts(author));
-        let mut feed: Vec<_> = posts.map(Entry::of_post).collect();
+        let kept = self.kept.range((reader, 0)..=(reader, i64::MAX));
+        let kept = kept
+            .filter(|(edge, _)| !self.follows.contains(edge))
+            .flat_map(|((_, author), (_, posts))| self.posts(*author).filter(|post| posts.contains(&post.post_id)));
+        let mut feed: Vec<_> = posts.chain(kept).map(Entry::of_post).collect();
         feed.sort_unstable_by(|a, b| b.cmp(a));
         feed
     }

@@ -103,9 +103,9 @@ async fn a_source_is_kept_in_the_log(place: Place) {
     assert_eq!(assert_mirrored(&api, 1..=3).await.len(), 2);
 }
 
-async fn every_feed_policy_of_this_version_is_accepted(place: Place) {
+async fn every_feed_policy_is_accepted(place: Place) {
     let api = place.serve(&[]).await;
-    for policy in [FeedPolicy::Unspecified, FeedPolicy::Hide, FeedPolicy::Purge] {
+    for policy in [FeedPolicy::Unspecified, FeedPolicy::Hide, FeedPolicy::Purge, FeedPolicy::KeepDelivered] {
         api.follow(1, 2).await;
         let request = UnfollowRequest { follower_id: 1, followee_id: 2, feed_policy: policy.into() };
         assert!(api.social().unfollow(request).await.unwrap().into_inner().removed, "{policy:?}");
@@ -141,6 +141,6 @@ on_each_backend!(
     both_may_follow_each_other,
     the_largest_id_is_an_id,
     a_source_is_kept_in_the_log,
-    every_feed_policy_of_this_version_is_accepted,
+    every_feed_policy_is_accepted,
     nobody_follows_more_than_the_limit,
 );

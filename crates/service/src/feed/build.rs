@@ -12,13 +12,13 @@ use std::{
 use model::{Deadline, FeedEntry, Micros, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Merge, Merging},
+    ops::{Kept, Lack, Merge, Merging},
 };
 use tasks::Tasks;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
-    followed::followed,
+    followed::{Author, authors_of},
     timelines::{Question, Reach},
 };
 
@@ -69,7 +69,7 @@ impl Builder {
 
     async fn fill_now(&self, target: Target, deadline: Deadline) -> Result<bool, StoreError> {
         let Ok(_place) = self.places.acquire().await else { return Ok(false) };
-        let authors = followed(&self.store, target.reader, deadline).await?;
+        let authors = authors_of(&self.store, target.reader, deadline).await?;
         let question = self.question(target.reader, authors, None, deadline);
         let mut found = question.ask(&self.store, deadline).await?;
         let floor = if found.reach == Reach::End { None } else { found.entries.pop() };
@@ -79,20 +79,25 @@ impl Builder {
     }
 
     /// Merges the posts of authors that are marked as being merged, down to the floor, and takes the mark off those whose list
-    /// of followers has the reader.
+    /// of followers has the reader. Likewise what is kept of others, once.
     pub(super) async fn heal(
         &self,
         target: Target,
         floor: Option<FeedEntry>,
         merging: Vec<(UserId, Micros)>,
+        unkept: Vec<Kept>,
         deadline: Deadline,
     ) -> Result<(), StoreError> {
-        let authors = merging.iter().map(|&(author, since)| (author, Some(since))).collect();
+        let followed = merging.iter().copied().map(Author::followed);
+        let authors = followed.chain(unkept.iter().copied().map(Author::kept)).collect();
         let question = self.question(target.reader, authors, floor, deadline);
         let mut found = question.ask(&self.store, deadline).await?;
         let floor = if found.reach == Reach::End { None } else { found.entries.pop() };
         let is_left = |author: &_| found.unlisted.contains(author) || found.pulled.contains(author);
-        let merged = merging.into_iter().filter(|author| !is_left(author)).collect();
+        let merged = merging.into_iter().filter(|author| !is_left(author));
+        let merged = merged.map(|(author, since)| (author, Lack::Followed(since)));
+        let kept = unkept.into_iter().map(|kept| (kept.author, Lack::Kept(kept.window)));
+        let merged = merged.chain(kept).collect();
         let completes = Merging { fills: false, floor, merging: Vec::new(), pulled: found.pulled, merged };
         self.merge(target, found.entries, completes, deadline).await?;
         Ok(())
@@ -113,13 +118,7 @@ impl Builder {
     }
 
     /// The newest posts that an inbox holds, and one more, which becomes the floor.
-    fn question(
-        &self,
-        reader: UserId,
-        authors: Vec<(UserId, Option<Micros>)>,
-        floor: Option<FeedEntry>,
-        deadline: Deadline,
-    ) -> Question {
+    fn question(&self, reader: UserId, authors: Vec<Author>, floor: Option<FeedEntry>, deadline: Deadline) -> Question {
         let until = Instant::now() + deadline.remaining() / 2;
         Question { reader, authors, from: None, floor, limit: self.cap as usize + 1, until }
     }

@@ -1,10 +1,11 @@
-//! Feeds: the posts of oneself and of everyone followed now, newest first.
+//! Feeds: the posts of oneself and of everyone followed now, and what is kept of others, newest first.
 //!
 //! The top of a feed is kept in an inbox, which is exact down to its floor; what is below is merged from the authors'
 //! timelines.
 
 mod build;
 mod followed;
+mod kept;
 mod named;
 mod page;
 mod read;

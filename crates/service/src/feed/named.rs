@@ -68,7 +68,7 @@ impl Graph {
     }
 
     /// Whether posts of some authors are shown to a viewer. One round trip.
-    async fn who_is_shown(
+    pub(super) async fn who_is_shown(
         &self,
         authors: &[UserId],
         viewer: Option<UserId>,
@@ -97,7 +97,7 @@ impl Graph {
 
 /// Whether an author's posts are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+pub(super) enum Shown {
     Yes,
     /// There is a block between the author and the viewer.
     Blocked,

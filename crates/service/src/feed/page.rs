@@ -1,6 +1,9 @@
 //! Pages of feeds: cursors, posts, and when a page ends.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use model::{Deadline, FeedEntry, FeedPlace, Micros, PostId, TokenKind, UserId, limits::MAX_PAGE_BYTES};
 use store::{
@@ -120,11 +123,16 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<Reach, StoreError> {
         loop {
-            let Stretch { entries, reach } = source.stretch(page.from, page.wanted()).await?;
+            let Stretch { entries, kept, reach } = source.stretch(page.from, page.wanted()).await?;
+            let hidden = match source {
+                Source::Feed(reading) => self.not_kept(reading.reader, &kept, &entries, deadline).await?,
+                Source::Posts { .. } => HashSet::new(),
+            };
             for entries in entries.chunks(if full { MOST_POSTS } else { MOST_ENTRIES }) {
                 let found = self.posts(entries, full, deadline).await?;
                 self.forget_missing(source, entries, &found);
-                found.into_iter().flatten().for_each(|item| page.push(item));
+                let shown = found.into_iter().flatten().filter(|item| !hidden.contains(&item.entry));
+                shown.for_each(|item| page.push(item));
                 if page.is_full {
                     break;
                 }

@@ -6,12 +6,12 @@ use futures::join;
 use model::{Deadline, FeedEntry, UserId};
 use store::{
     Store, StoreError, Traffic,
-    ops::{Inbox, Muted, Place, Scroll, Timeline},
+    ops::{Inbox, Kept, Muted, Place, Scroll, Timeline},
 };
 
 use super::{
     build::{Builder, LEASE, Target},
-    followed::followed,
+    followed::{Author, authors_of},
     timelines::{Question, Reach},
 };
 
@@ -39,7 +39,7 @@ impl Source<'_> {
                 let timeline = Timeline { author, from, limit, reader: None };
                 let entries = store.run(&timeline, Traffic::Interactive, deadline).await?.entries;
                 let reach = if entries.len() < limit { Reach::End } else { Reach::More };
-                Ok(Stretch { entries, reach })
+                Ok(Stretch { entries, kept: Vec::new(), reach })
             }
         }
     }
@@ -61,8 +61,16 @@ pub(super) struct Reading<'a> {
 pub(super) struct Stretch {
     /// The entries, newest first.
     pub(super) entries: Vec<FeedEntry>,
+    /// Authors, some of the entries' among them, who are not followed any more.
+    pub(super) kept: Vec<Kept>,
     /// What is beyond.
     pub(super) reach: Reach,
+}
+
+impl Stretch {
+    fn new() -> Self {
+        Self { entries: Vec::new(), kept: Vec::new(), reach: Reach::More }
+    }
 }
 
 impl Reading<'_> {
@@ -90,14 +98,20 @@ impl Reading<'_> {
                     in_time.map_err(|_| StoreError::Deadline)?;
                 }
                 // Somebody else's, or given up: what the inbox does not have yet, timelines have.
-                Inbox::New | Inbox::Building => return self.below(from, None, Vec::new(), limit).await,
-                Inbox::Live { name, floor, merging, .. } if !merging.is_empty() && !healed => {
-                    healed = true;
-                    self.builder.heal(Target { reader: self.reader, name }, floor, merging, self.deadline).await?;
+                Inbox::New | Inbox::Building => {
+                    return self.below(from, None, Stretch::new(), limit).await;
                 }
-                Inbox::Live { name, floor, merging, pulled, mut entries } => {
-                    let marked = merging.iter().chain(&pulled).map(|&(author, since)| (author, Some(since)));
-                    let authors: Vec<_> = marked.collect();
+                Inbox::Live { name, floor, merging, unkept, .. }
+                    if !(healed || merging.is_empty() && unkept.is_empty()) =>
+                {
+                    healed = true;
+                    let target = Target { reader: self.reader, name };
+                    self.builder.heal(target, floor, merging, unkept, self.deadline).await?;
+                }
+                Inbox::Live { name, floor, merging, pulled, unkept, mut entries, mut kept } => {
+                    let marked = merging.iter().chain(&pulled).copied().map(Author::followed);
+                    let authors: Vec<_> = marked.chain(unkept.iter().copied().map(Author::kept)).collect();
+                    kept.extend(unkept);
                     if !authors.is_empty() {
                         let found = self.ask(authors, from, floor, limit, None).await?;
                         let pushed_again = pulled.into_iter().filter(|author| !found.pulled.contains(author));
@@ -113,9 +127,12 @@ impl Reading<'_> {
                     }
                     metrics::counter!("socialgraph_feed_pages_total", "source" => "inbox").increment(1);
                     return match floor {
-                        _ if entries.len() == limit => Ok(Stretch { entries, reach: Reach::More }),
-                        None => Ok(Stretch { entries, reach: Reach::End }),
-                        Some(floor) => self.below(from, Some(floor), entries, limit).await,
+                        _ if entries.len() == limit => Ok(Stretch { entries, kept, reach: Reach::More }),
+                        None => Ok(Stretch { entries, kept, reach: Reach::End }),
+                        Some(floor) => {
+                            let above = Stretch { entries, kept, reach: Reach::More };
+                            self.below(from, Some(floor), above, limit).await
+                        }
                     };
                 }
             }
@@ -127,7 +144,7 @@ impl Reading<'_> {
         &self,
         from: Option<Place>,
         floor: Option<FeedEntry>,
-        mut entries: Vec<FeedEntry>,
+        mut stretch: Stretch,
         limit: usize,
     ) -> Result<Stretch, StoreError> {
         metrics::counter!("socialgraph_feed_pages_total", "source" => "timelines").increment(1);
@@ -138,19 +155,21 @@ impl Reading<'_> {
         };
         let muted = Muted(self.reader);
         let (authors, muted) = join!(
-            followed(self.store, self.reader, self.deadline),
+            authors_of(self.store, self.reader, self.deadline),
             self.store.run(&muted, Traffic::Interactive, self.deadline)
         );
         let (mut authors, muted) = (authors?, muted?);
-        authors.retain(|(author, _)| !muted.contains(author));
-        let found = self.ask(authors, from, None, limit - entries.len(), Some(self.until)).await?;
-        entries.extend(found.entries);
-        Ok(Stretch { entries, reach: found.reach })
+        authors.retain(|author| !muted.contains(&author.id));
+        stretch.kept.extend(authors.iter().filter_map(Author::as_kept));
+        let found = self.ask(authors, from, None, limit - stretch.entries.len(), Some(self.until)).await?;
+        stretch.entries.extend(found.entries);
+        stretch.reach = found.reach;
+        Ok(stretch)
     }
 
     async fn ask(
         &self,
-        authors: Vec<(UserId, Option<model::Micros>)>,
+        authors: Vec<Author>,
         from: Option<Place>,
         floor: Option<FeedEntry>,
         limit: usize,

@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
-use model::{Deadline, FeedEntry, Micros, UserId};
+use model::{Deadline, FeedEntry, Micros, PostId, UserId, Window};
 use store::{
     Store, StoreError, Traffic,
     ops::{IsListed, Listed, Place, Timeline, TimelinePart},
 };
+
+use super::followed::Author;
 
 /// Posts of one read.
 const MOST_POSTS: usize = 1_000;
@@ -19,8 +21,8 @@ const FEW_AUTHORS: usize = 64;
 pub(super) struct Question {
     /// Who asks.
     pub(super) reader: UserId,
-    /// The authors, and since when the reader follows each; the reader's own timeline has no such time.
-    pub(super) authors: Vec<(UserId, Option<Micros>)>,
+    /// Whose timelines.
+    pub(super) authors: Vec<Author>,
     /// From where, newest first.
     pub(super) from: Option<Place>,
     /// Only posts above this one.
@@ -57,8 +59,7 @@ pub(super) enum Reach {
 
 /// A timeline as far as it was read.
 struct Source {
-    author: UserId,
-    since: Option<Micros>,
+    author: Author,
     entries: Vec<FeedEntry>,
     is_read_out: bool,
 }
@@ -66,11 +67,8 @@ struct Source {
 impl Question {
     /// Reads a little of each timeline, and then more of those that may hold what is missing, in growing parts.
     pub(super) async fn ask(&self, store: &Store, deadline: Deadline) -> Result<Found, StoreError> {
-        let mut sources: Vec<_> = self
-            .authors
-            .iter()
-            .map(|&(author, since)| Source { author, since, entries: Vec::new(), is_read_out: false })
-            .collect();
+        let mut sources: Vec<_> =
+            self.authors.iter().map(|&author| Source { author, entries: Vec::new(), is_read_out: false }).collect();
         let (mut unlisted, mut pulled) = (Vec::new(), Vec::new());
         let mut part = (2 * self.limit / sources.len().max(1)).clamp(FEWEST_POSTS, MOST_POSTS);
         let traffic = if sources.len() > FEW_AUTHORS { Traffic::Bulk } else { Traffic::Interactive };
@@ -87,10 +85,10 @@ impl Question {
             let reads: Vec<_> = wanted.iter().map(|source| self.read(source, part)).collect();
             let parts = read_all(store, reads, traffic, deadline).await?;
             for (source, read) in wanted.iter_mut().zip(parts) {
-                if let (false, Some(since)) = (source.has_begun(), source.since) {
+                if let (false, Some(since)) = (source.has_begun(), source.author.since) {
                     match read.listed {
-                        _ if read.is_pulled => pulled.push((source.author, since)),
-                        Listed::No => unlisted.push((source.author, since)),
+                        _ if read.is_pulled => pulled.push((source.author.id, since)),
+                        Listed::No => unlisted.push((source.author.id, since)),
                         Listed::Yes | Listed::In(_) => {}
                     }
                 }
@@ -121,10 +119,23 @@ impl Question {
 
     fn read(&self, source: &Source, limit: usize) -> Timeline {
         Timeline {
-            author: source.author,
-            from: source.entries.last().map(|&last| Place::After(last)).or(self.from),
+            author: source.author.id,
+            from: source
+                .entries
+                .last()
+                .map_or_else(|| self.begin(source.author.window), |&last| Some(Place::After(last))),
             limit,
-            reader: source.since.filter(|_| !source.has_begun()).map(|since| (self.reader, since)),
+            reader: source.author.since.filter(|_| !source.has_begun()).map(|since| (self.reader, since)),
+        }
+    }
+
+    /// Where to begin to read posts of a span of time.
+    fn begin(&self, window: Window) -> Option<Place> {
+        let newest = FeedEntry { at: window.until, post: PostId::MAX, author: UserId::MAX };
+        match self.from {
+            from if window.until == Micros::MAX => from,
+            Some(from) if !from.is_passed_by(newest) => Some(from),
+            Some(_) | None => Some(Place::At(newest)),
         }
     }
 
@@ -177,7 +188,8 @@ impl Source {
     }
 
     fn take(&mut self, read: Vec<FeedEntry>, asked: usize, floor: Option<FeedEntry>) {
-        let is_above = |entry: &FeedEntry| floor.is_none_or(|floor| *entry > floor);
+        let from = self.author.window.from;
+        let is_above = |entry: &FeedEntry| entry.at >= from && floor.is_none_or(|floor| *entry > floor);
         self.is_read_out = read.len() < asked || read.last().is_some_and(|last| !is_above(last));
         self.entries.extend(read.into_iter().filter(is_above));
     }

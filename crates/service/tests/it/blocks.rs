@@ -179,7 +179,8 @@ fn whatever_comes_first_nobody_follows_across_a_block() {
                     }
                 }
                 4..6 => {
-                    let unfollowed = world.run(Unfollow { edge: edge(one, other), seen: Version(0) }).await;
+                    let unfollowed =
+                        world.run(Unfollow { edge: edge(one, other), keeps_posts: false, seen: Version(0) }).await;
                     if unfollowed.removed.is_some() {
                         let change =
                             FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version };

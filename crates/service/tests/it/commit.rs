@@ -24,7 +24,7 @@ fn versions_are_unique_and_rising_within_a_partition() {
             let version = version_of(&world.commit(edge(1, followee), None).await);
             assert!(version > last);
             last = version;
-            let removed = world.run(Unfollow { edge: edge(1, followee), seen: Version(0) }).await;
+            let removed = world.run(Unfollow { edge: edge(1, followee), keeps_posts: false, seen: Version(0) }).await;
             assert!(removed.version > last);
             last = removed.version;
         }
@@ -45,7 +45,7 @@ fn a_version_is_above_what_was_seen_even_where_redis_lost_its_clock() {
         let seen = version_of(&committed);
         let committed = world.run(world.follow_op(edge(1, 3), None, seen)).await;
         assert_eq!(version_of(&committed), Version(seen.0 + 1));
-        let removed = world.run(Unfollow { edge: edge(1, 3), seen: Version(0) }).await;
+        let removed = world.run(Unfollow { edge: edge(1, 3), keeps_posts: false, seen: Version(0) }).await;
         assert_eq!(removed.version, Version(seen.0 + 2));
     });
 }
@@ -69,7 +69,7 @@ fn an_edge_that_exists_is_returned_unchanged_and_writes_nothing() {
 fn field_g16_a_row_older_than_an_unfollow_is_superseded_even_if_there_was_nothing_to_unfollow() {
     on_each_backend(async |world| {
         let never_followed = edge(1, 2);
-        let unfollowed = world.run(Unfollow { edge: never_followed, seen: Version(0) }).await;
+        let unfollowed = world.run(Unfollow { edge: never_followed, keeps_posts: false, seen: Version(0) }).await;
         assert_eq!(unfollowed.removed, None);
         let at = |version: u64| Some(micros(version));
         for (time, outcome) in [(unfollowed.version.0 - 1, "older"), (unfollowed.version.0, "of the same time")] {

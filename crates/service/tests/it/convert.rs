@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyspace::{Key, List};
 use model::{Deadline, Entry, Micros, UserId};
-use socialgraph_service::{GraphSettings, OpenError};
+use socialgraph_service::{FeedPolicy, GraphSettings, OpenError};
 use store::ops::{Inspect, Inspected, Lease, Place, Timeline};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
@@ -92,7 +92,7 @@ fn lists_change_while_they_are_converted() {
         let star = STAR + LENGTHS.len() as i64 - 1;
         for number in 0..300_i64 {
             let (old, new) = (edge(star, 1_000 + 8 * number), edge(star, 10_000 + number));
-            assert!(graph.unfollow(old, deadline()).await.unwrap().removed);
+            assert!(graph.unfollow(old, FeedPolicy::Hide, deadline()).await.unwrap().removed);
             assert!(graph.follow(new, String::new(), deadline()).await.unwrap().created);
             assert!(!graph.follow(edge(star, 1_001 + 8 * number), String::new(), deadline()).await.unwrap().created);
         }

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, env, ops::Bound, time::Duration};
 
-use model::{FeedEntry, Micros, PostId, UserId};
+use model::{FeedEntry, PostId, UserId};
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
-use store::ops::{Inbox, Inspect, Inspected, Merge, Merging, Place, Purge, Push, PushOne, Scroll};
+use store::ops::{Inbox, Inspect, Inspected, Lack, Merge, Merging, Place, Purge, Push, PushOne, Scroll};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
 
@@ -106,10 +106,10 @@ async fn fill(world: &World, model: &mut Model) {
     check(world, model).await;
 }
 
-async fn marks(world: &World, cap: u32) -> Vec<(UserId, Micros)> {
+async fn marks(world: &World, cap: u32) -> Vec<(UserId, Lack)> {
     let inbox = world.run(scroll(cap, None, 1)).await;
     let Inbox::Live { merging, .. } = inbox else { panic!("{inbox:?}") };
-    merging
+    merging.into_iter().map(|(author, since)| (author, Lack::Followed(since))).collect()
 }
 
 /// The inbox has exactly what the model has above the floor, from any place.

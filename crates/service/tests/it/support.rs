@@ -114,7 +114,7 @@ impl World {
 
     /// The first half of an unfollow, as the change that its second half applies.
     pub(crate) async fn commit_unfollow(&self, edge: Edge) -> FollowerChange {
-        let unfollowed = self.run(Unfollow { edge, seen: Version(0) }).await;
+        let unfollowed = self.run(Unfollow { edge, keeps_posts: false, seen: Version(0) }).await;
         FollowerChange::Absent { removed: unfollowed.removed, version: unfollowed.version }
     }
 

@@ -1,11 +1,11 @@
 -- Merges entries of timelines into an inbox, and completes what they were read for.
 --
 -- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, muting:<u>,
---             mute_ends:<u>, and inbox:<u>:<n> of every segment of the reader u.
+--             mute_ends:<u>, kept:<u>, kept_since:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the inbox's name, the most entries of an inbox, a place below which the entries are not complete (score, empty if
 --             they are, and member), 1 if the inbox has all it needs now or 0; the number of authors that are now being merged, and
---             each with the score of its edge; the same of authors whose posts are not pushed here; the number of authors that are wholly merged, and each with the score of its
---             edge; then score and member of each entry.
+--             each with the score of its edge; the same of authors whose posts are not pushed here; the number of authors that are wholly merged, and each with the mark
+--             that tells what was to be merged; then score and member of each entry.
 -- Returns:    1, or 0 if the inbox has another name by now, and nothing was done.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes.
@@ -13,7 +13,7 @@
 
 local feed, following = KEYS[2], open_following(3)
 local name, cap, score, member, is_filled = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5] == '1'
-local inbox = open_inbox(KEYS[1], feed, 9)
+local inbox = open_inbox(KEYS[1], feed, 11)
 if not inbox or redis.call('HGET', feed, 'name') ~= name then return 0 end
 
 local at = 6

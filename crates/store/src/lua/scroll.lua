@@ -1,14 +1,16 @@
--- Reads an inbox: the entries after a place whose authors are still followed and not muted. Where there is no inbox, or the one that was being
+-- Reads an inbox: the entries after a place whose authors are still followed, or were while they are kept, and not muted. Where there is no inbox, or the one that was being
 -- built was given up, makes an empty one that accepts pushes, for the caller to fill.
 --
 -- Keys:       inbox:<u>, feed:<u>, following:<u>, following:<u>:parts, following:<u>:ids, state:<u>, muting:<u>,
---             mute_ends:<u>, and inbox:<u>:<n> of every segment of the reader u.
+--             mute_ends:<u>, kept:<u>, kept_since:<u>, and inbox:<u>:<n> of every segment of the reader u.
 -- Arguments:  the reader, the place to go on from, newest first: score (empty: from the newest) and member, which comes after
 --             what is read; the most entries, at most 1,000; a name for a new inbox; for how many milliseconds it is the
 --             caller's to fill; for how many milliseconds an inbox is kept that nobody reads; the most entries of an inbox.
 -- Returns:    'new': the caller is to fill the inbox; or 'building': somebody else is filling it; or 'live', the inbox's
 --             name, its floor (empty if it has everything), the authors that are being merged and the scores of their edges in
---             turn, the same of authors whose posts are not pushed here, and members and scores in turn, newest first. Of authors who are
+--             turn, the same of authors whose posts are not pushed here; authors not followed any more of whose kept posts it may lack some, each with
+--             the first and the last time of what is kept; members and scores in turn, newest first; and the authors among them of whom posts
+--             are kept, each with the same two times. Of authors who are
 --             muted nothing is given. Fewer entries than asked for: there are no more.
 -- Slot rule:  every key carries one partition's hash tag.
 -- Idempotent: yes.
@@ -20,10 +22,10 @@ local name, lease, idle, cap = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), to
 local MOST_MERGING = 1000
 
 -- Somebody who is not active has an empty feed, and gets no inbox.
-if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {}, {} } end
+if redis.call('HEXISTS', KEYS[6], 'state') == 1 then return { 'live', '0', '', {}, {}, {}, {}, {} } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 9)
+local inbox = redis.call('ZSCORE', head, '') and open_inbox(head, feed, 11)
 local parts = { head, feed }
 if inbox then
   for part = 1, #inbox.directory do parts[#parts + 1] = key_of(inbox, part) end
@@ -52,7 +54,7 @@ if inbox and redis.call('HLEN', feed) > 4 then
   end
 end
 if not inbox or unmerged > MOST_MERGING then
-  redis.call('UNLINK', head, feed, unpack(KEYS, 9))
+  redis.call('UNLINK', head, feed, unpack(KEYS, 11))
   redis.call('ZADD', head, 0, '')
   local full = math.min(MOST_ENTRIES, cap + 1)
   redis.call('HSET', feed, 'name', name, 'floor', '', 'segments', '', 'full', full, 'building', lease_ends)
@@ -84,18 +86,27 @@ local function not_muted(authors)
   return left
 end
 
-local merging, pulled, marked = {}, {}, {}
+local merging, pulled, unkept, marked = {}, {}, {}, {}
 for author in pairs(marks) do marked[#marked + 1] = author end
 for first = 1, #marked, 1000 do
   for _, author in ipairs(not_muted({ unpack(marked, first, math.min(first + 999, #marked)) })) do
     local since, list = marks[author], merging
-    if since:sub(1, 1) == 'p' then since, list = since:sub(2), pulled end
+    local kind, until_then = since:sub(1, 1), nil
+    if kind == 'p' then
+      since, list = since:sub(2), pulled
+    elseif kind == 'k' then
+      since, until_then = since:match('^k(%d+) (%d+)$')
+      list = unkept
+    end
     list[#list + 1] = author
     list[#list + 1] = since
+    list[#list + 1] = until_then
   end
 end
 
-local followed = { [reader] = true }
+-- For each author true if followed, the times of what is kept if not any more, or false.
+local followed, kept = { [reader] = true }, {}
+local keeps = redis.call('EXISTS', KEYS[9]) == 1
 local function learn(rows)
   local unknown = {}
   for row = 1, #rows, 2 do
@@ -108,8 +119,25 @@ local function learn(rows)
   if #unknown == 0 then return end
   unknown = not_muted(unknown)
   if #unknown == 0 then return end
-  local follows = follows_each(following, unknown)
-  for at, author in ipairs(unknown) do followed[author] = follows[at] end
+  local follows, left = follows_each(following, unknown), {}
+  for at, author in ipairs(unknown) do
+    followed[author] = follows[at]
+    if not follows[at] then left[#left + 1] = author end
+  end
+  if not keeps or #left == 0 then return end
+  local since, until_then = redis.call('ZMSCORE', KEYS[10], unpack(left)), redis.call('ZMSCORE', KEYS[9], unpack(left))
+  for at, author in ipairs(left) do
+    if since[at] then
+      followed[author] = { tonumber(since[at]), tonumber(until_then[at]) }
+      for _, fact in ipairs({ author, since[at], until_then[at] }) do kept[#kept + 1] = fact end
+    end
+  end
+end
+
+-- Whether an entry is shown, by the score.
+local function is_shown(entry, at)
+  local follows = followed[author_of(entry)]
+  return follows == true or follows and tonumber(at) >= follows[1] and tonumber(at) <= follows[2]
 end
 
 local entries = {}
@@ -120,7 +148,7 @@ local function read(key, rank, lowest)
     learn(rows)
     for row = #rows - 1, 1, -2 do
       if #entries == 2 * limit then break end
-      if followed[author_of(rows[row])] then
+      if is_shown(rows[row], rows[row + 1]) then
         entries[#entries + 1] = rows[row]
         entries[#entries + 1] = rows[row + 1]
       end
@@ -135,4 +163,4 @@ for part = first, #inbox.directory do
   -- Of the head, rank 0 is the sentinel.
   read(key, above - 1, part == 0 and 1 or 0)
 end
-return { 'live', redis.call('HGET', feed, 'name'), inbox.floor, merging, pulled, entries }
+return { 'live', redis.call('HGET', feed, 'name'), inbox.floor, merging, pulled, unkept, entries, kept }

@@ -1,7 +1,8 @@
 -- Commits the ends of several follows of one follower: BatchUnfollow. Each is what unfollow.lua commits, but the list is not
 -- searched: the caller says since when it believes each edge to be there.
 --
--- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, aside:<u> of the follower u.
+-- Keys:       log, pending, clock, following:<u>, following:<u>:parts, following:<u>:ids, left:<u>, feed:<u>, aside:<u>,
+--             kept:<u>, kept_since:<u> of the follower u.
 -- Arguments:  the highest version seen of this partition (0 if none), the follower u, for how many seconds `left` is kept; then for
 --             each row the followee, each once, and since when they are followed in microseconds (0 if not at all).
 -- Returns:    the version of the first end (they count up from there, in the order of the rows; 0 if there is none); for each row the
@@ -56,16 +57,17 @@ redis.call('XADD', KEYS[1], last .. '-0', unpack(log))
 redis.call('SET', KEYS[3], last)
 redis.call('ZADD', KEYS[2], last, last)
 if #expired > 0 then redis.call('ZREM', KEYS[7], unpack(expired)) end
-local left, merging = {}, {}
+local left, merging, ended_followees = {}, {}, {}
 for at, row in ipairs(ends) do
   local name, key, followee, ended, score = unpack(row, 1, 5)
   if score then take_out(list, name, key, followee) end
   left[2 * at - 1], left[2 * at] = ended, followee
-  merging[at] = 'm:' .. followee
+  merging[at], ended_followees[at] = 'm:' .. followee, followee
 end
 -- After all are taken out: without parts there would be nothing to count in.
 for _, row in ipairs(ends) do drop_empty(list, row[1], row[2]) end
 redis.call('ZADD', KEYS[7], unpack(left))
 redis.call('EXPIRE', KEYS[7], kept)
 if has_inbox == 1 then redis.call('HDEL', KEYS[8], unpack(merging)) end
+for key = 10, 11 do redis.call('ZREM', KEYS[key], unpack(ended_followees)) end
 return { string.format('%.0f', first), table.concat(scores, ' '), has_inbox }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fred::types::Value;
 use keyspace::{Key, Keyspace, Partition, SlotGroup};
-use model::{Edge, Micros, UserId, Version};
+use model::{Edge, Micros, UserId, Version, limits::MAX_KEPT};
 
 use super::{
     Operation,
@@ -154,6 +154,8 @@ impl Operation for Follow {
 pub struct Unfollow {
     /// Which.
     pub edge: Edge,
+    /// Whether the feed keeps what the followee published while followed.
+    pub keeps_posts: bool,
     /// The highest version seen of the follower's partition.
     pub seen: Version,
 }
@@ -180,6 +182,8 @@ impl Operation for Unfollow {
             Value::Integer(follower.get()),
             Value::Integer(followee.get()),
             Value::Integer(LEFT_KEPT_SECONDS),
+            Value::Integer(self.keeps_posts.into()),
+            Value::Integer(MAX_KEPT.into()),
         ];
         Ok(Call::script(&script::UNFOLLOW, SlotGroup::new(names)?, args))
     }
@@ -195,11 +199,18 @@ impl Operation for Unfollow {
 }
 
 /// What the end of a follow touches in the follower's partition.
-pub(super) fn unfollow_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
+pub(super) fn end_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
     let partition = keys.partition(follower);
     let mut names = vec![keys.log(partition), keys.pending(partition), keys.clock(partition)];
     names.extend(following_keys(keys, follower));
     names.extend([keys.left(follower), keys.feed(follower), keys.aside(follower)]);
+    names
+}
+
+/// The same, and what the follower keeps.
+pub(super) fn unfollow_keys(keys: &Keyspace, follower: UserId) -> Vec<Key> {
+    let mut names = end_keys(keys, follower);
+    names.extend([keys.kept(follower), keys.kept_since(follower)]);
     names
 }
 

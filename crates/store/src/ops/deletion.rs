@@ -232,6 +232,8 @@ impl Operation for EndDeletion {
             keys.blocking(user),
             keys.muting(user),
             keys.mute_ends(user),
+            keys.kept(user),
+            keys.kept_since(user),
             keys.rate(user),
             keys.erased(user),
             keys.inbox(user),

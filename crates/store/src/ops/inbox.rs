@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use fred::types::Value;
 use keyspace::{Key, Keyspace, SlotGroup};
-use model::{FeedEntry, Micros, UserId};
+use model::{FeedEntry, Micros, UserId, Window};
 
-use super::{Operation, Place, lists::following_keys};
+use super::{Kept, Operation, Place, kept::all_kept, lists::following_keys};
 use crate::{StoreError, call::Call, script, value};
 
 /// An inbox of fewer entries, with a sentinel, is one key.
@@ -101,6 +101,7 @@ fn whole(keys: &Keyspace, reader: UserId, cap: u32) -> Result<SlotGroup, StoreEr
     let mut names = vec![keys.inbox(reader), keys.feed(reader)];
     names.extend(following_keys(keys, reader));
     names.extend([keys.state(reader), keys.muting(reader), keys.mute_ends(reader)]);
+    names.extend([keys.kept(reader), keys.kept_since(reader)]);
     names.extend(inbox_segments(keys, reader, cap));
     Ok(SlotGroup::new(names)?)
 }
@@ -141,8 +142,12 @@ pub enum Inbox {
         merging: Vec<(UserId, Micros)>,
         /// The authors whose posts it does not have, each with the time of following.
         pulled: Vec<(UserId, Micros)>,
+        /// The authors who are not followed any more, and of whose kept posts it may lack some.
+        unkept: Vec<Kept>,
         /// The entries, newest first; fewer than asked for: there are no more.
         entries: Vec<FeedEntry>,
+        /// Those of the entries' authors who are not followed any more.
+        kept: Vec<Kept>,
     },
 }
 
@@ -175,10 +180,12 @@ impl Operation for Scroll {
                 floor: floor(&next())?,
                 merging: authors(next())?,
                 pulled: authors(next())?,
+                unkept: all_kept(next())?,
                 entries: value::pairs(next())?
                     .into_iter()
                     .map(|[member, at]| entry(value::score(&at)?, value::bytes(&member)?))
                     .collect::<Result<_, _>>()?,
+                kept: all_kept(next())?,
             }),
         }
     }
@@ -215,8 +222,26 @@ pub struct Merging {
     pub merging: Vec<(UserId, Micros)>,
     /// At most 64 authors whose posts are not pushed to the inbox, each with the time of following.
     pub pulled: Vec<(UserId, Micros)>,
-    /// At most 64 authors of whom the inbox has all posts now.
-    pub merged: Vec<(UserId, Micros)>,
+    /// At most 64 authors of whom the inbox has all posts now, each with why it lacked some.
+    pub merged: Vec<(UserId, Lack)>,
+}
+
+/// Why an inbox may lack posts of an author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// The author is followed since that time.
+    Followed(Micros),
+    /// What was published in that time is kept.
+    Kept(Window),
+}
+
+impl Lack {
+    fn mark(self) -> Value {
+        match self {
+            Self::Followed(since) => micros(since),
+            Self::Kept(Window { from, until }) => format!("k{} {}", from.get(), until.get()).into(),
+        }
+    }
 }
 
 impl Operation for Merge {
@@ -230,10 +255,12 @@ impl Operation for Merge {
             None => ["".into(), "".into()],
         };
         let mut args = vec![self.name.to_string().into(), self.cap.into(), score, member, i64::from(*fills).into()];
-        for authors in [merging, pulled, merged] {
+        for authors in [merging, pulled] {
             args.push((authors.len() as i64).into());
             args.extend(authors.iter().flat_map(|&(author, since)| [author.get().into(), micros(since)]));
         }
+        args.push((merged.len() as i64).into());
+        args.extend(merged.iter().flat_map(|&(author, lack)| [author.get().into(), lack.mark()]));
         args.extend(self.entries.iter().flat_map(|entry| [micros(entry.at), value::of_bytes(&entry.member())]));
         Ok(Call::script(&script::MERGE, whole(keys, self.reader, self.cap)?, args))
     }

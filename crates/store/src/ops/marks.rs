@@ -8,7 +8,7 @@ use model::{Entry, Micros, UserId, Version};
 
 use super::{
     Operation,
-    commit::{LEFT_KEPT_SECONDS, unfollow_keys, version},
+    commit::{LEFT_KEPT_SECONDS, end_keys, version},
 };
 use crate::{StoreError, call::Call, script, value};
 
@@ -91,7 +91,7 @@ impl Operation for Block {
     type Output = Blocked;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        let mut names = unfollow_keys(keys, self.user);
+        let mut names = end_keys(keys, self.user);
         names.extend([keys.blocking(self.user), keys.state(self.user)]);
         let args = vec![
             version(self.seen),

@@ -10,6 +10,7 @@ mod export;
 mod followers;
 mod imports;
 mod inbox;
+mod kept;
 mod keyspace;
 mod lists;
 mod look_up;
@@ -41,7 +42,8 @@ pub use followers::{
     Applied, Apply, ApplyToShard, Cause, FollowerChange, Refusal, Refused, Routed, ShardGrowth, Shown,
 };
 pub use imports::{BeginImport, Checkpoint, SaveImport};
-pub use inbox::{Forget, Inbox, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
+pub use inbox::{Forget, Inbox, Lack, Merge, Merging, Purge, Push, PushOne, Pushed, Scroll, inbox_segments};
+pub use kept::{Kept, ReadKept};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
     TryCompact,

@@ -22,7 +22,7 @@ async fn a_refollow_that_overtakes_the_end_of_a_future_follow_stays() {
     assert!(first_at.get() <= first.0 && first_at < in_the_future, "a future time counts as now");
     let add = |followed_at, version| Apply::new(vec![(edge, FollowerChange::Present { followed_at, version })]);
     run(store, add(first_at, first)).await;
-    let unfollowed = run(store, Unfollow { edge, seen: Version(0) }).await;
+    let unfollowed = run(store, Unfollow { edge, keeps_posts: false, seen: Version(0) }).await;
     assert_eq!(unfollowed.removed, Some(first_at));
     let (second_at, second) = follow(store, edge, None).await;
     run(store, add(second_at, second)).await;

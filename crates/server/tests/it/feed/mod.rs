@@ -4,6 +4,7 @@ mod changes;
 mod deletions;
 mod follows;
 mod inboxes;
+mod kept;
 mod pages;
 mod publish;
 mod pull;
@@ -15,6 +16,7 @@ pub(crate) const CASES: usize = changes::CASES
     + deletions::CASES
     + follows::CASES
     + inboxes::CASES
+    + kept::CASES
     + pages::CASES
     + publish::CASES
     + pull::CASES

@@ -4,13 +4,13 @@ use std::sync::Mutex;
 
 use futures::{StreamExt, stream};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
-use socialgraph::v1::{DeletePostRequest, Post, PublishPostRequest};
+use socialgraph::v1::{DeletePostRequest, FeedPolicy, Post, PublishPostRequest, UnfollowRequest};
 
 use super::support::{
     BEGIN, MILLISECOND, SECOND, assert_reused, expire_inbox, inbox_len, page, post, post_at, scrolled,
 };
 use crate::{
-    feeds::{How, Oracle, Scroll},
+    feeds::{Entry, How, Oracle, Scroll},
     support::{Instance, Place, eventually, row, seeded},
 };
 
@@ -54,8 +54,7 @@ impl Run<'_> {
             }
             3..5 => {
                 let (follower, followee) = self.pair();
-                self.servers[server].unfollow(follower, followee).await;
-                self.oracle.unfollow(follower, followee);
+                self.unfollow(server, follower, followee).await;
             }
             5 => {
                 let pairs = [self.pair(), self.pair(), self.pair()];
@@ -71,6 +70,24 @@ impl Run<'_> {
             }
             _ => self.publish(server).await,
         }
+    }
+
+    /// An unfollow that may keep the posts.
+    async fn unfollow(&mut self, server: usize, follower: i64, followee: i64) {
+        let api = &self.servers[server];
+        let Some(since) = api.is_following(follower, followee).await.filter(|_| self.random.random_bool(0.5)) else {
+            api.unfollow(follower, followee).await;
+            return self.oracle.unfollow(follower, followee);
+        };
+        let feed_policy = FeedPolicy::KeepDelivered.into();
+        let request = UnfollowRequest { follower_id: follower, followee_id: followee, feed_policy };
+        assert!(api.social().unfollow(request).await.expect("unfollow").into_inner().removed);
+        let before = self.oracle.kept.get(&(follower, followee)).map_or(since, |(before, _)| *before);
+        let since = since.min(before);
+        let posts = self.oracle.posts(followee).map(Entry::of_post).filter(|entry| entry.at >= since);
+        let posts = posts.map(|entry| entry.post).collect();
+        self.oracle.unfollow(follower, followee);
+        self.oracle.kept.insert((follower, followee), (since, posts));
     }
 
     async fn publish(&mut self, server: usize) {

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures::{future::join_all, stream};
 use keyspace::List;
 use model::{Deadline, Edge, FeedEntry, Micros, UserId};
-use socialgraph_service::{FeedQuery, FeedStart, Graph, ImportRow, NewPost};
-use store::ops::{Inbox, IsListed, Listed, Merge, Merging, Purge, Scroll, Timeline};
+use socialgraph_service::{FeedPolicy, FeedQuery, FeedStart, Graph, ImportRow, NewPost};
+use store::ops::{Inbox, IsListed, Lack, Listed, Merge, Merging, Purge, Scroll, Timeline};
 
 use crate::support::{World, edge, micros, on_each_backend, user};
 
@@ -89,7 +89,7 @@ fn a_reader_in_a_shard_of_the_authors_followers_has_all_posts() {
             })
             .await;
         assert_eq!(feed(&graph, READER, 5).await, [second, first]);
-        graph.unfollow(edge(READER, AUTHOR), deadline()).await.unwrap();
+        graph.unfollow(edge(READER, AUTHOR), FeedPolicy::Hide, deadline()).await.unwrap();
         let _third = publish(&graph, AUTHOR).await;
         assert_eq!(feed(&graph, READER, 5).await, []);
     });
@@ -108,7 +108,7 @@ async fn follow(graph: &Graph, edge: Edge) {
 }
 
 async fn unfollow(graph: &Graph, edge: Edge) {
-    assert!(graph.unfollow(edge, deadline()).await.unwrap().removed);
+    assert!(graph.unfollow(edge, FeedPolicy::Hide, deadline()).await.unwrap().removed);
 }
 
 fn scroll(name: u64, lease: Duration) -> Scroll {
@@ -266,9 +266,10 @@ fn an_unfollow_while_posts_are_merged() {
         assert_feed(&graph, READER, vec![own]).await;
         follow(&graph, edge(READER, AUTHOR)).await;
         let (name, _, merging, _) = live(world).await;
+        let merged: Vec<_> = merging.into_iter().map(|(author, since)| (author, Lack::Followed(since))).collect();
         unfollow(&graph, edge(READER, AUTHOR)).await;
         // The merge comes late.
-        let completes = Merging { merged: merging.clone(), ..Merging::default() };
+        let completes = Merging { merged: merged.clone(), ..Merging::default() };
         let entries = vec![post];
         assert!(world.run(Merge { reader: user(READER), name, cap: CAP, entries, completes }).await);
         assert_feed(&graph, READER, vec![own]).await;
@@ -276,7 +277,7 @@ fn an_unfollow_while_posts_are_merged() {
         // A late merge for a follow that ended does not complete the next one.
         follow(&graph, edge(READER, AUTHOR)).await;
         let missed = publish_at(&graph, AUTHOR, Some(micros(1_600_000_000_000_000))).await;
-        let completes = Merging { merged: merging, ..Merging::default() };
+        let completes = Merging { merged, ..Merging::default() };
         assert!(world.run(Merge { reader: user(READER), name, cap: CAP, entries: vec![], completes }).await);
         assert_eq!(live(world).await.2.len(), 1);
         assert_feed(&graph, READER, vec![own, post, missed]).await;

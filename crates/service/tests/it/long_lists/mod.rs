@@ -14,7 +14,7 @@ use ::model::{Deadline, Entry, Order, Version, Window};
 use futures::{future::join_all, stream};
 use keyspace::List;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use socialgraph_service::{Graph, ImportRow, ListQuery};
+use socialgraph_service::{FeedPolicy, Graph, ImportRow, ListQuery};
 use store::ops::FollowerChange;
 
 use self::{model::Model, parts::check_parts};
@@ -170,7 +170,7 @@ fn many_write_one_list_while_others_page_through_it() {
                         assert!(graph.follow(edge(other), String::new(), deadline()).await.unwrap().created);
                     }
                     for other in others.step_by(2) {
-                        assert!(graph.unfollow(edge(other), deadline()).await.unwrap().removed);
+                        assert!(graph.unfollow(edge(other), FeedPolicy::Hide, deadline()).await.unwrap().removed);
                     }
                 }
             }));

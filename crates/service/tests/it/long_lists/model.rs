@@ -86,7 +86,7 @@ impl Model {
                 };
                 let Some(followee) = followee else { continue };
                 let edge = Edge::new(user(OWNER), followee).unwrap();
-                let unfollowed = world.run(Unfollow { edge, seen: Version(0) }).await;
+                let unfollowed = world.run(Unfollow { edge, keeps_posts: false, seen: Version(0) }).await;
                 assert_eq!(unfollowed.removed, self.entries.remove(&followee), "{edge:?}");
             }
             return;
@@ -272,7 +272,7 @@ impl Model {
             match self.list {
                 List::Following => {
                     let edge = Edge::new(user(OWNER), other).unwrap();
-                    let unfollowed = world.run(Unfollow { edge, seen: Version(0) }).await;
+                    let unfollowed = world.run(Unfollow { edge, keeps_posts: false, seen: Version(0) }).await;
                     assert_eq!(unfollowed.removed, Some(at));
                 }
                 List::Followers => {

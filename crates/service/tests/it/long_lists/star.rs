@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::model::{Deadline, Entry, Order};
 use futures::{future::join_all, stream};
 use keyspace::List;
-use socialgraph_service::{Graph, ImportRow};
+use socialgraph_service::{FeedPolicy, Graph, ImportRow};
 
 use super::{OWNER, parts::check_parts, whole_walk};
 use crate::support::{LIMIT, World, edge, micros, on_each_backend, user};
@@ -88,7 +88,7 @@ fn a_star_is_spread_over_partitions_while_it_is_read_and_changed() {
         let deadline = || Deadline::after(LIMIT);
         let leaving: Vec<_> = wanted.iter().copied().step_by(50).collect();
         for entry in &leaving {
-            assert!(graph.unfollow(edge(entry.user.get(), OWNER), deadline()).await.unwrap().removed);
+            assert!(graph.unfollow(edge(entry.user.get(), OWNER), FeedPolicy::Hide, deadline()).await.unwrap().removed);
         }
         wanted.retain(|entry| !leaving.contains(entry));
         for entry in leaving.iter().step_by(4) {
