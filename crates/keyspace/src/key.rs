@@ -1,4 +1,5 @@
 mod feed;
+mod likes;
 
 use std::fmt::{self, Write};
 
@@ -6,6 +7,7 @@ use bytes::Bytes;
 use model::{ImportId, UserId};
 use thiserror::Error;
 
+pub use self::likes::{LIKED_PARTS, LIKES_PARTS};
 use crate::{
     chain::Shard,
     partition::{Partition, PartitionCount, Tag, mix64},

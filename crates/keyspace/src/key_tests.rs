@@ -7,7 +7,7 @@ fn golden_keys() {
     let keys = Keyspace::new("sg", PartitionCount::DEFAULT).unwrap();
     let user = UserId::new(42).unwrap();
     let partition = keys.partition(user);
-    let shard = Shard::parse("*88800000").unwrap();
+    let (shard, post) = (Shard::parse("*88800000").unwrap(), PostId::new(7).unwrap());
     let names = [
         keys.following(user),
         keys.list_parts(List::Following, user),
@@ -34,7 +34,13 @@ fn golden_keys() {
         keys.shard_facts(user, shard),
         keys.posts(user),
         keys.posts_parts(user),
-        keys.post(user, PostId::new(7).unwrap()),
+        keys.post(user, post),
+        keys.likes(user, post),
+        keys.likes_part(user, post, 4_095),
+        keys.likes_part_of(user, post, user),
+        keys.likes_worker(user, post),
+        keys.liked(user, 15),
+        keys.liked_part_of(user, post),
         keys.request(user, "r{1}"),
         keys.delivery(user),
         keys.delivery_worker(user),
@@ -78,6 +84,12 @@ fn golden_keys() {
         "sg:{0x1}:posts:42",
         "sg:{0x1}:posts:42:parts",
         "sg:{0x1}:post:42:7",
+        "sg:{0x1}:likes:42:7",
+        "sg:{0x1}:likes:42:7:4095",
+        "sg:{0x1}:likes:42:7:2599",
+        "sg:{0x1}:likes:42:7:worker",
+        "sg:{0x1}:liked:42:15",
+        "sg:{0x1}:liked:42:3",
         "sg:{0x1}:request:42:r{1}",
         "sg:{0x1}:delivery:42",
         "sg:{0x1}:delivery:42:worker",

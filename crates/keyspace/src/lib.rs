@@ -12,7 +12,7 @@ mod slot;
 
 pub use chain::{Chain, Shard};
 pub use group::{CrossSlot, SlotGroup};
-pub use key::{InvalidName, Key, Keyspace, List};
+pub use key::{InvalidName, Key, Keyspace, LIKED_PARTS, LIKES_PARTS, List};
 pub use partition::{InvalidPartitionCount, Partition, PartitionCount};
 pub use plan::{Batch, SlotMap, by_partition};
 pub use slot::{SLOTS, Slot};

@@ -11,12 +11,13 @@ use store::{
     Store, StoreError, Traffic,
     ops::{
         CloseShard, CountShards, EndDeletion, ErasePosts, FollowerChange, MOST_ROWS, Purge, ReadAside, ReadHidden,
-        Timeline, WithdrawnRow,
+        Timeline, WasLiked, WithdrawnRow,
     },
 };
 
 use crate::{
     followers::Followers,
+    likes::{end_some_likes, forget_some_likers},
     lists::{MOST_ENTRIES, Slice, Walk},
     operations::{Chunk, limit},
     settle::settle,
@@ -27,7 +28,8 @@ use crate::{
 /// What is counted as removed.
 const EDGE: &str = "edge";
 const POST: &str = "post";
-const KINDS: [&str; 2] = [EDGE, POST];
+const LIKE: &str = "like";
+const KINDS: [&str; 3] = [EDGE, POST, LIKE];
 
 /// Removes deleted users.
 pub(crate) struct Deleter {
@@ -42,6 +44,7 @@ pub(crate) struct Deleter {
 pub(crate) enum Stage {
     Following,
     Aside,
+    Likes,
     Posts,
     /// After whom the walk goes on, and whether it has met somebody: then there is another one.
     Followers {
@@ -72,13 +75,20 @@ impl Deleter {
             Stage::Aside => {
                 let aside = ReadAside { user, after: None, limit: MOST_ENTRIES };
                 match self.store.run(&aside, Traffic::Bulk, limit()).await? {
-                    entries if entries.is_empty() => Stage::Posts,
+                    entries if entries.is_empty() => Stage::Likes,
                     entries => {
                         self.end_follows(user, &entries).await?;
                         Stage::Aside
                     }
                 }
             }
+            Stage::Likes => match end_some_likes(&self.store, &self.seen, user).await? {
+                0 => Stage::Posts,
+                ended => {
+                    count_removed(LIKE, ended);
+                    Stage::Likes
+                }
+            },
             Stage::Posts if self.erase_posts(user).await? => Stage::Posts,
             Stage::Posts => Stage::Followers { after: None, has_met: false },
             Stage::Followers { after, has_met } => {
@@ -127,12 +137,18 @@ impl Deleter {
         Ok(())
     }
 
-    /// Removes some posts. Gives whether there were any.
+    /// Removes some posts, or some of what others have of them. Gives whether there were any.
     async fn erase_posts(&self, author: UserId) -> Result<bool, StoreError> {
         let timeline = Timeline { author, from: None, limit: MOST_ROWS, reader: None };
         let posts = self.store.run(&timeline, Traffic::Bulk, limit()).await?.entries;
         if posts.is_empty() {
             return Ok(false);
+        }
+        let questions: Vec<_> = posts.iter().map(|entry| WasLiked { author, post: entry.post }).collect();
+        for (entry, was_liked) in posts.iter().zip(self.store.run_all(&questions, Traffic::Bulk, limit()).await) {
+            if was_liked? && forget_some_likers(&self.store, author, entry.post).await? {
+                return Ok(true);
+            }
         }
         let erased = posts.len();
         self.store.run(&ErasePosts { author, posts }, Traffic::Bulk, limit()).await?;

@@ -1,4 +1,4 @@
-use keyspace::{Key, List};
+use keyspace::{Key, LIKED_PARTS, List};
 use model::{Deadline, UserId};
 use store::{
     Traffic,
@@ -106,7 +106,8 @@ impl Graph {
         let ids = (keys.following_ids(user), Kind::Members, false);
         let shards = (keys.shards(user), Kind::Facts, false);
         let segments = segments.into_iter().map(|key| (key, Kind::Rare, false));
-        let named: Vec<_> = segments.chain([ids, shards]).chain(named).collect();
+        let liked = (0..LIKED_PARTS).map(|part| (keys.liked(user, part), Kind::Members, false));
+        let named: Vec<_> = segments.chain([ids, shards]).chain(named).chain(liked).collect();
         let questions: Vec<_> = named.iter().map(|(key, kind, _)| questions(key, kind)).collect();
         let answers = store.run_all(&questions.concat(), Traffic::Interactive, deadline).await;
         let mut answers = answers.into_iter();

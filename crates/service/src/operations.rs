@@ -20,6 +20,7 @@ use tokio::time::sleep;
 use crate::{
     deleter::{Deleter, Stage},
     followers::Followers,
+    likes::forget_deleted,
     mover::Mover,
     running::Running,
     turner::Turner,
@@ -152,6 +153,7 @@ impl Work {
         let user = match task.duty {
             Duty::User(user) => user,
             Duty::Delivery(author) => return self.turner.chunk(author).await,
+            Duty::Likes(author, post) => return forget_deleted(&self.store, author, post).await,
         };
         match self.store.run(&FindOperation(user), Traffic::Bulk, limit()).await? {
             Some(operation) if operation.done_at.is_none() => match operation.state {

@@ -44,6 +44,10 @@ pub struct Post {
     pub attributes: BTreeMap<String, String>,
     /// When.
     pub published_at: Micros,
+    /// How many like it; of a post that is being published, 0.
+    pub likes: u64,
+    /// Whether the viewer does.
+    pub is_liked: bool,
 }
 
 /// What became of a post.
@@ -232,6 +236,8 @@ impl Graph {
                 content: post.content,
                 attributes: post.attributes,
                 published_at: stored.published_at,
+                likes: 0,
+                is_liked: false,
             },
             created,
             audience: stored.audience,
@@ -243,8 +249,8 @@ impl Graph {
 
 impl Post {
     pub(crate) fn stored(author: UserId, id: PostId, stored: StoredPost) -> Self {
-        let StoredPost { content, attributes, published_at } = stored;
-        Self { author, id, content, attributes, published_at }
+        let StoredPost { content, attributes, published_at, likes, is_liked } = stored;
+        Self { author, id, content, attributes, published_at, likes, is_liked }
     }
 
     /// About how many bytes it has in an answer.

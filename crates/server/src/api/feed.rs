@@ -190,5 +190,7 @@ pub(super) fn post(post: Post) -> v1::Post {
         content: post.content,
         attributes: post.attributes.into_iter().collect(),
         published_at: Some(timestamp(post.published_at)),
+        like_count: post.likes.cast_signed(),
+        liked_by_viewer: post.is_liked,
     }
 }

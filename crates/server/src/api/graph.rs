@@ -12,12 +12,13 @@ use socialgraph::v1::{
     ExportEdgesRequest, FollowRequest, FollowResponse, FollowState, GetDeliveryRequest, GetDeliveryResponse,
     GetOperationRequest, GetOperationResponse, GetRelationshipsRequest, GetRelationshipsResponse, ImportEdgesRequest,
     ImportEdgesResponse, IsFollowingRequest, IsFollowingResponse, KnownFollowersRequest, KnownFollowersResponse,
-    ListBlockedRequest, ListBlockedResponse, ListFollowersRequest, ListFollowersResponse, ListFollowingRequest,
-    ListFollowingResponse, ListMutedRequest, ListMutedResponse, ListMutualsRequest, ListMutualsResponse,
-    ListUserPostsRequest, ListUserPostsResponse, MuteRequest, MuteResponse, PublishPostRequest, PublishPostResponse,
-    RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest, ScrollFeedResponse, SetUserStateRequest,
-    SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest, UnfollowResponse, UnmuteRequest,
-    UnmuteResponse, UserCounts, WatchRelationshipsRequest, social_graph_server::SocialGraph,
+    LikePostRequest, LikePostResponse, ListBlockedRequest, ListBlockedResponse, ListFollowersRequest,
+    ListFollowersResponse, ListFollowingRequest, ListFollowingResponse, ListMutedRequest, ListMutedResponse,
+    ListMutualsRequest, ListMutualsResponse, ListUserPostsRequest, ListUserPostsResponse, MuteRequest, MuteResponse,
+    PublishPostRequest, PublishPostResponse, RecommendFollowsRequest, RecommendFollowsResponse, ScrollFeedRequest,
+    ScrollFeedResponse, SetUserStateRequest, SetUserStateResponse, UnblockRequest, UnblockResponse, UnfollowRequest,
+    UnfollowResponse, UnlikePostRequest, UnlikePostResponse, UnmuteRequest, UnmuteResponse, UserCounts,
+    WatchRelationshipsRequest, social_graph_server::SocialGraph,
 };
 use tonic::{Request, Response, Status, Streaming};
 
@@ -239,6 +240,14 @@ impl SocialGraph for Api {
 
     async fn delete_post(&self, request: Request<DeletePostRequest>) -> Result<Response<DeletePostResponse>, Status> {
         posts::delete_post(self, request).await
+    }
+
+    async fn like_post(&self, request: Request<LikePostRequest>) -> Result<Response<LikePostResponse>, Status> {
+        posts::like_post(self, request).await
+    }
+
+    async fn unlike_post(&self, request: Request<UnlikePostRequest>) -> Result<Response<UnlikePostResponse>, Status> {
+        posts::unlike_post(self, request).await
     }
 
     async fn get_delivery(

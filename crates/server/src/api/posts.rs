@@ -1,10 +1,11 @@
 //! Single posts, and the posts of one author.
 
 use model::{PostId, UserId, limits::MAX_BATCH_POSTS};
-use service::{DeletedPost, DeliveryProgress, UserPostsQuery};
+use service::{DeletedPost, DeliveryProgress, LikeChange, UserPostsQuery};
 use socialgraph::v1::{
     BatchGetPostsRequest, BatchGetPostsResponse, DeletePostRequest, DeletePostResponse, GetDeliveryRequest,
-    GetDeliveryResponse, ListUserPostsRequest, ListUserPostsResponse, PostName, PostResult,
+    GetDeliveryResponse, LikePostRequest, LikePostResponse, ListUserPostsRequest, ListUserPostsResponse, PostName,
+    PostResult, UnlikePostRequest, UnlikePostResponse,
 };
 use tonic::{Request, Response, Status};
 
@@ -21,6 +22,39 @@ pub(super) async fn delete_post(
     fields.finish()?;
     let DeletedPost { deleted, consistency_token } = graph.delete_post(author, post, deadline).await.map_err(status)?;
     Ok(Response::new(DeletePostResponse { deleted, consistency_token }))
+}
+
+pub(super) async fn like_post(
+    Api { graph, .. }: &Api,
+    request: Request<LikePostRequest>,
+) -> Result<Response<LikePostResponse>, Status> {
+    let deadline = deadline(&request);
+    let LikePostRequest { user_id, author_id, post_id } = request.into_inner();
+    let (user, author, post) = liked(user_id, author_id, post_id)?;
+    let LikeChange { changed, likes, consistency_token } =
+        graph.like(user, author, post, deadline).await.map_err(status)?;
+    let like_count = likes.cast_signed();
+    Ok(Response::new(LikePostResponse { created: changed, like_count, consistency_token }))
+}
+
+pub(super) async fn unlike_post(
+    Api { graph, .. }: &Api,
+    request: Request<UnlikePostRequest>,
+) -> Result<Response<UnlikePostResponse>, Status> {
+    let deadline = deadline(&request);
+    let UnlikePostRequest { user_id, author_id, post_id } = request.into_inner();
+    let (user, author, post) = liked(user_id, author_id, post_id)?;
+    let LikeChange { changed, likes, consistency_token } =
+        graph.unlike(user, author, post, deadline).await.map_err(status)?;
+    let like_count = likes.cast_signed();
+    Ok(Response::new(UnlikePostResponse { removed: changed, like_count, consistency_token }))
+}
+
+fn liked(user: i64, author: i64, post: i64) -> Result<(UserId, UserId, PostId), Status> {
+    let mut fields = Fields::default();
+    let liked = (fields.user("user_id", user), fields.user("author_id", author), fields.post("post_id", post));
+    fields.finish()?;
+    Ok(liked)
 }
 
 pub(super) async fn get_delivery(

@@ -42,7 +42,7 @@ pub use self::{
     lifecycle::{DeleteUser, GetOperation, SetUserState},
     lists::{CommonFollows, List},
     options::{AdminCallOptions, AdminTarget, CallOptions, Target},
-    posts::{DeletePost, GetDelivery, GetPosts, ListPosts},
+    posts::{DeletePost, GetDelivery, GetPosts, Like, ListPosts},
     recommend::{Dismiss, Recommend},
     relations::{CommonFollowers, KnownFollowers, Mutuals, Relationships},
     watch::Watch,
@@ -97,6 +97,10 @@ pub enum ClientCommand {
     Publish(Publish),
     /// Delete a post
     DeletePost(DeletePost),
+    /// Make a user like a post
+    Like(Like),
+    /// Take a like back
+    Unlike(Like),
     /// Tell how far a post is on its way to the followers
     Delivery(GetDelivery),
     /// Print posts by their names
@@ -153,6 +157,8 @@ impl ClientCommand {
             Self::Dismiss(command) => command.call.target.json,
             Self::Publish(command) => command.call.target.json,
             Self::DeletePost(command) => command.call.target.json,
+            Self::Like(command) => command.call.target.json,
+            Self::Unlike(command) => command.call.target.json,
             Self::Delivery(command) => command.call.target.json,
             Self::GetPosts(command) => command.call.target.json,
             Self::ListPosts(command) => command.call.target.json,
@@ -227,6 +233,8 @@ async fn dispatch(command: ClientCommand, printer: &mut Printer<'_>) -> Result<(
         ClientCommand::Dismiss(command) => command.run(printer).await,
         ClientCommand::Publish(command) => command.run(printer).await,
         ClientCommand::DeletePost(command) => command.run(printer).await,
+        ClientCommand::Like(command) => command.like(printer).await,
+        ClientCommand::Unlike(command) => command.unlike(printer).await,
         ClientCommand::Delivery(command) => command.run(printer).await,
         ClientCommand::GetPosts(command) => command.run(printer).await,
         ClientCommand::ListPosts(command) => command.run(printer).await,

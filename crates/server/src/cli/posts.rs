@@ -1,7 +1,10 @@
 //! The commands about single posts, and the posts of one author.
 
 use clap::Args;
-use socialgraph::v1::{BatchGetPostsRequest, DeletePostRequest, GetDeliveryRequest, ListUserPostsRequest, PostName};
+use socialgraph::v1::{
+    BatchGetPostsRequest, DeletePostRequest, GetDeliveryRequest, LikePostRequest, ListUserPostsRequest, PostName,
+    UnlikePostRequest,
+};
 
 use super::{
     CallOptions, Error,
@@ -29,6 +32,36 @@ impl DeletePost {
         let request = DeletePostRequest { author_id: self.author, post_id: self.post };
         let answer = self.call.graph().await?.delete_post(self.call.request(request)).await?;
         printer.message("socialgraph.v1.DeletePostResponse", answer.get_ref())
+    }
+}
+
+/// `like` and `unlike`.
+#[derive(Debug, Args)]
+pub struct Like {
+    /// Who likes it
+    #[arg(allow_negative_numbers = true)]
+    user: i64,
+    /// Who published it
+    #[arg(allow_negative_numbers = true)]
+    author: i64,
+    /// The post's id
+    #[arg(allow_negative_numbers = true)]
+    post: i64,
+    #[command(flatten)]
+    pub(super) call: CallOptions,
+}
+
+impl Like {
+    pub(super) async fn like(self, printer: &mut Printer<'_>) -> Result<(), Error> {
+        let request = LikePostRequest { user_id: self.user, author_id: self.author, post_id: self.post };
+        let answer = self.call.graph().await?.like_post(self.call.request(request)).await?;
+        printer.message("socialgraph.v1.LikePostResponse", answer.get_ref())
+    }
+
+    pub(super) async fn unlike(self, printer: &mut Printer<'_>) -> Result<(), Error> {
+        let request = UnlikePostRequest { user_id: self.user, author_id: self.author, post_id: self.post };
+        let answer = self.call.graph().await?.unlike_post(self.call.request(request)).await?;
+        printer.message("socialgraph.v1.UnlikePostResponse", answer.get_ref())
     }
 }
 

@@ -144,6 +144,8 @@ pub(crate) fn item(id: i64, full: bool) -> FeedItem {
         content: content.into(),
         attributes: attributes.into(),
         published_at: time(id),
+        like_count: 3,
+        liked_by_viewer: true,
     };
     FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
 }

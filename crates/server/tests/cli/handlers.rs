@@ -251,6 +251,16 @@ impl SocialGraph for Fake {
         Ok(Response::new(DeletePostResponse { deleted: true, consistency_token: "token-1".to_owned() }))
     }
 
+    async fn like_post(&self, request: Request<LikePostRequest>) -> Result<Response<LikePostResponse>, Status> {
+        self.record(&request, Call::Like);
+        Ok(Response::new(LikePostResponse { created: true, like_count: 1, consistency_token: "token-1".to_owned() }))
+    }
+
+    async fn unlike_post(&self, request: Request<UnlikePostRequest>) -> Result<Response<UnlikePostResponse>, Status> {
+        self.record(&request, Call::Unlike);
+        Ok(Response::new(UnlikePostResponse { removed: true, like_count: 0, consistency_token: "token-1".to_owned() }))
+    }
+
     async fn get_delivery(
         &self,
         request: Request<GetDeliveryRequest>,
@@ -326,6 +336,7 @@ impl SocialGraph for Fake {
             content: request.content,
             attributes: request.attributes,
             published_at: time(7),
+            ..Post::default()
         };
         Ok(Response::new(PublishPostResponse {
             post: Some(post),

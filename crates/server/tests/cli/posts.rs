@@ -18,6 +18,8 @@ async fn commands_about_posts_reach_the_server() {
     };
     let cases = [
         ("delete-post -1 -2", Call::DeletePost(DeletePostRequest { author_id: -1, post_id: -2 })),
+        ("like -1 -2 3", Call::Like(LikePostRequest { user_id: -1, author_id: -2, post_id: 3 })),
+        ("unlike 1 -2 -3", Call::Unlike(UnlikePostRequest { user_id: 1, author_id: -2, post_id: -3 })),
         ("delivery -1 2", Call::Delivery(GetDeliveryRequest { author_id: -1, post_id: 2, consistency: None })),
         (
             "get-posts 1:2 3:-4 1:2 --viewer 5",

@@ -51,6 +51,8 @@ pub(crate) enum Call {
     Operation(GetOperationRequest),
     Publish(PublishPostRequest),
     DeletePost(DeletePostRequest),
+    Like(LikePostRequest),
+    Unlike(UnlikePostRequest),
     Delivery(GetDeliveryRequest),
     GetPosts(BatchGetPostsRequest),
     ListPosts(ListUserPostsRequest),

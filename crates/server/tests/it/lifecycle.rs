@@ -31,7 +31,7 @@ async fn operation(api: &Api, target: Target) -> Operation {
     api.social().get_operation(request).await.unwrap().into_inner().operation.unwrap()
 }
 
-async fn done(api: &Api, user: i64) -> Operation {
+pub(crate) async fn done(api: &Api, user: i64) -> Operation {
     eventually("the user is removed", async || {
         let operation = operation(api, Target::UserId(user)).await;
         (operation.state() == OperationState::Done).then_some(operation)

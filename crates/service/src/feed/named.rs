@@ -37,7 +37,7 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<Vec<Option<Post>>, ServiceError> {
         let store = &self.inner.store;
-        let reads: Vec<_> = names.iter().map(|&(author, post)| FetchPost { author, post }).collect();
+        let reads: Vec<_> = names.iter().map(|&(author, post)| FetchPost { author, post, viewer }).collect();
         let authors: HashSet<_> = names.iter().map(|&(author, _)| author).collect();
         let authors: Vec<_> = authors.into_iter().collect();
         let (posts, shown) =
@@ -56,7 +56,7 @@ impl Graph {
         let bound_to = [author.get(), viewer.map_or(0, UserId::get)];
         let start = if page_token.is_empty() { FeedStart::Newest } else { FeedStart::Token(page_token) };
         let mut page = self.begin(TokenKind::UserPosts, &bound_to, &start, page_size)?;
-        let source = Source::Posts { store: &self.inner.store, author, deadline };
+        let source = Source::Posts { store: &self.inner.store, author, viewer, deadline };
         let of = [author];
         let (reach, shown) =
             join!(self.fill(&mut page, &source, full, deadline), self.who_is_shown(&of, viewer, deadline));

@@ -129,7 +129,7 @@ impl Graph {
                 Source::Posts { .. } => HashSet::new(),
             };
             for entries in entries.chunks(if full { MOST_POSTS } else { MOST_ENTRIES }) {
-                let found = self.posts(entries, full, deadline).await?;
+                let found = self.posts(entries, full, source.viewer(), deadline).await?;
                 self.forget_missing(source, entries, &found);
                 let shown = found.into_iter().flatten().filter(|item| !hidden.contains(&item.entry));
                 shown.for_each(|item| page.push(item));
@@ -184,6 +184,7 @@ impl Graph {
         &self,
         entries: &[FeedEntry],
         full: bool,
+        viewer: Option<UserId>,
         deadline: Deadline,
     ) -> Result<Vec<Option<FeedItem>>, StoreError> {
         let store = &self.inner.store;
@@ -194,7 +195,8 @@ impl Graph {
             let items = entries.iter().zip(found);
             return items.map(|(&entry, is_there)| Ok(is_there?.then_some(FeedItem { entry, post: None }))).collect();
         }
-        let reads: Vec<_> = entries.iter().map(|entry| FetchPost { author: entry.author, post: entry.post }).collect();
+        let read = |entry: &FeedEntry| FetchPost { author: entry.author, post: entry.post, viewer };
+        let reads: Vec<_> = entries.iter().map(read).collect();
         let stored = store.run_all(&reads, Traffic::Interactive, deadline).await;
         let items = entries.iter().zip(stored);
         items

@@ -25,17 +25,27 @@ pub(super) enum Source<'a> {
         store: &'a Store,
         /// Whose.
         author: UserId,
+        /// Who looks.
+        viewer: Option<UserId>,
         /// The caller's.
         deadline: Deadline,
     },
 }
 
 impl Source<'_> {
+    /// Who looks, if it is somebody in particular.
+    pub(super) fn viewer(&self) -> Option<UserId> {
+        match *self {
+            Self::Feed(ref reading) => Some(reading.reader),
+            Self::Posts { viewer, .. } => viewer,
+        }
+    }
+
     /// The next entries from a place on, at most `limit` (1 to 1,000) of them.
     pub(super) async fn stretch(&self, from: Option<Place>, limit: usize) -> Result<Stretch, StoreError> {
         match *self {
             Self::Feed(ref reading) => reading.stretch(from, limit).await,
-            Self::Posts { store, author, deadline } => {
+            Self::Posts { store, author, deadline, .. } => {
                 let timeline = Timeline { author, from, limit, reader: None };
                 let entries = store.run(&timeline, Traffic::Interactive, deadline).await?.entries;
                 let reach = if entries.len() < limit { Reach::End } else { Reach::More };

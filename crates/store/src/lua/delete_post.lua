@@ -1,15 +1,15 @@
 -- Commits the end of a post.
 --
--- Keys:       log, pending, clock, posts:<a>, posts:<a>:parts, post:<a>:<p> and erased:<a> of the author a.
--- Arguments:  the highest version seen of this partition (0 if none), the author, the post id, its member in the timeline, and for how many
---             seconds it is remembered.
+-- Keys:       log, pending, clock, posts:<a>, posts:<a>:parts, post:<a>:<p> and erased:<a> of the author a, and operations.
+-- Arguments:  the highest version seen of this partition (0 if none), the author, the post id, its member in the timeline, for how many
+--             seconds it is remembered, and the name in `operations` of the end of its likes.
 -- Returns:    d, or n if there is no such post; and the version of the change, or the partition's last one if there was none.
 -- Slot rule:  every key carries the partition's hash tag.
 -- Idempotent: yes. Again, there is no such post.
 -- Cost:       O(log list), and 16 expired ids. All checks and reads come before the first write, which is the log entry.
 
 local seen, author, post, member, kept = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local facts = redis.call('HMGET', KEYS[6], 'version', 'published_at')
+local facts = redis.call('HMGET', KEYS[6], 'version', 'published_at', 'likes')
 local clock = tonumber(redis.call('GET', KEYS[3]) or '0')
 if not facts[1] then return { 'n', string.format('%.0f', math.max(clock, seen)) } end
 local list = open_list(4)
@@ -25,6 +25,8 @@ redis.call('SET', KEYS[3], version)
 -- The rest of its way to the followers.
 redis.call('ZREM', KEYS[2], facts[1])
 redis.call('UNLINK', KEYS[6])
+-- Those who like it, or did, have notes of it.
+if facts[3] then redis.call('ZADD', KEYS[8], version, ARGV[6]) end
 if part then
   take_out(list, name, part, member)
   drop_empty(list, name, part)

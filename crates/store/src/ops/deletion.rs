@@ -4,7 +4,7 @@ use std::fmt;
 
 use fred::types::Value;
 use keyspace::{Key, Keyspace, List, Partition, Shard, SlotGroup};
-use model::{FeedEntry, UserId, Version};
+use model::{FeedEntry, PostId, UserId, Version};
 
 use super::{
     Operation,
@@ -54,19 +54,27 @@ pub enum Duty {
     User(UserId),
     /// The user's followers are to be told how the user's posts reach them.
     Delivery(UserId),
+    /// Those who liked the author's deleted post are to forget it.
+    Likes(UserId, PostId),
 }
 
 impl Duty {
     /// About whom.
     pub fn user(self) -> UserId {
-        let (Self::User(user) | Self::Delivery(user)) = self;
+        let (Self::User(user) | Self::Delivery(user) | Self::Likes(user, _)) = self;
         user
     }
 
     fn parse(text: &str) -> Option<Self> {
         let user = |id: &str| UserId::new(id.parse().ok()?).ok();
-        match text.strip_prefix(TURN) {
-            Some(id) => user(id).map(Self::Delivery),
+        if let Some(id) = text.strip_prefix(TURN) {
+            return user(id).map(Self::Delivery);
+        }
+        match text.strip_prefix(LIKES) {
+            Some(name) => {
+                let (author, post) = name.split_once(':')?;
+                Some(Self::Likes(user(author)?, PostId::new(post.parse().ok()?).ok()?))
+            }
             None => user(text).map(Self::User),
         }
     }
@@ -74,12 +82,15 @@ impl Duty {
 
 /// What the names of turns begin with in `operations`; those of operations about users are the ids alone.
 const TURN: &str = "turn:";
+/// And those of likes of deleted posts.
+const LIKES: &str = "likes:";
 
 impl fmt::Display for Duty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User(user) => write!(f, "{user}"),
             Self::Delivery(user) => write!(f, "{TURN}{user}"),
+            Self::Likes(author, post) => write!(f, "{LIKES}{author}:{post}"),
         }
     }
 }
@@ -120,6 +131,7 @@ impl Operation for ClaimOperation {
         let key = match self.duty {
             Duty::User(user) => keys.state_worker(user),
             Duty::Delivery(user) => keys.delivery_worker(user),
+            Duty::Likes(author, post) => keys.likes_worker(author, post),
         };
         let args = vec![self.worker.as_str().into(), Value::Integer(self.millis.cast_signed())];
         Ok(Call::script(&script::CLAIM, key.into(), args))
@@ -127,6 +139,23 @@ impl Operation for ClaimOperation {
 
     fn answer(&self, answer: Value) -> Result<bool, StoreError> {
         Ok(value::number::<u8>(&answer)? == 1)
+    }
+}
+
+/// Strikes a piece of work off those of its partition.
+#[derive(Clone, Copy, Debug)]
+pub struct EndDuty(pub Duty);
+
+impl Operation for EndDuty {
+    type Output = ();
+
+    fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
+        let partition = keys.partition(self.0.user());
+        Ok(Call::command("ZREM", keys.operations(partition), [self.0.to_string()]))
+    }
+
+    fn answer(&self, _removed: Value) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ mod imports;
 mod inbox;
 mod kept;
 mod keyspace;
+mod likes;
 mod lists;
 mod look_up;
 mod marks;
@@ -34,7 +35,9 @@ use fred::types::Value;
 pub use batches::{EndOutcome, UnfollowMany, UnfollowedMany};
 pub use cluster::{ClusterNode, ClusterNodes, Instances, NodeState};
 pub use commit::{Committed, Follow, FollowRow, FollowerRows, RowOutcome, Unfollow, Unfollowed};
-pub use deletion::{ClaimOperation, CloseShard, CountShards, DeleteUser, Duty, EndDeletion, ErasePosts, Unfinished};
+pub use deletion::{
+    ClaimOperation, CloseShard, CountShards, DeleteUser, Duty, EndDeletion, EndDuty, ErasePosts, Unfinished,
+};
 pub use deliveries::{Delivered, FindDelivery, SaveDelivery};
 pub use dismissals::{Dismiss, Dismissed};
 pub use export::{ListsRead, ShortLists};
@@ -47,6 +50,10 @@ pub use kept::{Kept, ReadKept};
 pub use keyspace::{
     ClaimConversion, Compact, EndConversion, EndTrial, Format, Inspect, Inspected, Lease, OpenFormat, Resign, ScanKeys,
     TryCompact,
+};
+pub use likes::{
+    CommitLike, DropNote, FindNote, ForgetLikers, IsLiker, Like, LikeOutcome, LikerSet, Likes, NoteLike, NoteOutcome,
+    SomeLiked, SomeLikers, Unlike, WasLiked,
 };
 pub use lists::{
     Clock, Convert, Converted, Count, Counts, NewestParts, Part, Probe, ProbeFollowers, Probed, ProbedAll, Range,

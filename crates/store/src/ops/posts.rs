@@ -168,32 +168,56 @@ pub struct StoredPost {
     pub attributes: BTreeMap<String, String>,
     /// When it was published.
     pub published_at: Micros,
+    /// How many like it.
+    pub likes: u64,
+    /// Whether the viewer does.
+    pub is_liked: bool,
 }
 
-/// A post by its author and id, if it is there.
+/// A post by its author and id, if it is there. For a viewer see `viewed_post.lua`.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchPost {
     /// Who published it.
     pub author: UserId,
     /// Its id.
     pub post: PostId,
+    /// Who looks, if it is somebody in particular.
+    pub viewer: Option<UserId>,
 }
 
 impl Operation for FetchPost {
     type Output = Option<StoredPost>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
-        Ok(Call::command("HGETALL", keys.post(self.author, self.post), [0_i64; 0]))
+        let &Self { author, post, viewer } = self;
+        let key = keys.post(author, post);
+        let Some(viewer) = viewer else { return Ok(Call::command("HGETALL", key, [0_i64; 0])) };
+        let names = vec![key, keys.likes(author, post), keys.likes_part_of(author, post, viewer)];
+        Ok(Call::script(&script::VIEWED_POST, SlotGroup::new(names)?, vec![viewer.get().into()]))
     }
 
     fn answer(&self, answer: Value) -> Result<Option<StoredPost>, StoreError> {
-        let fields = value::pairs(answer)?;
-        let mut post = StoredPost { content: Bytes::new(), attributes: BTreeMap::new(), published_at: Micros::MIN };
+        let (fields, is_liked) = match self.viewer {
+            Some(_) => {
+                let [fields, is_liked] = value::array_of(answer)?;
+                (fields, value::number::<u8>(&is_liked)? == 1)
+            }
+            None => (answer, false),
+        };
+        let fields = value::pairs(fields)?;
+        let mut post = StoredPost {
+            content: Bytes::new(),
+            attributes: BTreeMap::new(),
+            published_at: Micros::MIN,
+            likes: 0,
+            is_liked,
+        };
         let is_there = !fields.is_empty();
         for [name, field] in fields {
             match value::text(&name)? {
                 "content" => post.content = value::into_bytes(field)?,
                 "published_at" => post.published_at = value::score(&field)?,
+                "likes" => post.likes = value::number(&field)?,
                 name => {
                     if let Some(name) = name.strip_prefix(ATTRIBUTE) {
                         post.attributes.insert(name.to_owned(), value::text(&field)?.to_owned());
@@ -251,6 +275,7 @@ impl Operation for DeletePost {
             keys.posts_parts(author),
             keys.post(author, self.post),
             keys.erased(author),
+            keys.operations(partition),
         ])?;
         let args = vec![
             version(self.seen),
@@ -258,6 +283,7 @@ impl Operation for DeletePost {
             self.post.get().into(),
             value::of_bytes(&self.post.get().to_be_bytes()),
             IDS_KEPT_SECONDS.into(),
+            Duty::Likes(author, self.post).to_string().into(),
         ];
         Ok(Call::script(&script::DELETE_POST, group, args))
     }

@@ -5,6 +5,7 @@ mod deletions;
 mod follows;
 mod inboxes;
 mod kept;
+mod likes;
 mod pages;
 mod publish;
 mod pull;
@@ -17,6 +18,7 @@ pub(crate) const CASES: usize = changes::CASES
     + follows::CASES
     + inboxes::CASES
     + kept::CASES
+    + likes::CASES
     + pages::CASES
     + publish::CASES
     + pull::CASES

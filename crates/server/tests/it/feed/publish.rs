@@ -46,6 +46,7 @@ async fn a_post_comes_back_as_it_was_given(place: Place) {
         content: request.content.clone(),
         attributes: request.attributes.clone(),
         published_at: request.published_at,
+        ..Post::default()
     };
     api.follow(2, 1).await;
     api.follow(3, 1).await;
