@@ -189,7 +189,7 @@ pub const METRICS: &[Metric] = &[
         Counter,
         Count,
         &["kind"],
-        "What was removed of deleted users (kind: edge, post).",
+        "What was removed of deleted users (kind: edge, post, like).",
     ),
     metric(
         "socialgraph_drifts_found_total",

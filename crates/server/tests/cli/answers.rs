@@ -150,6 +150,25 @@ pub(crate) fn item(id: i64, full: bool) -> FeedItem {
     FeedItem { post_id: id, author_id: id + 1, published_at: time(id), post: full.then_some(post) }
 }
 
+/// A post as it was published.
+pub(crate) fn published(request: PublishPostRequest) -> PublishPostResponse {
+    let post = Post {
+        post_id: 5,
+        author_id: request.author_id,
+        content: request.content,
+        attributes: request.attributes,
+        published_at: time(7),
+        ..Post::default()
+    };
+    PublishPostResponse {
+        post: Some(post),
+        delivery: Delivery::Push.into(),
+        audience: 2,
+        consistency_token: "token-1".to_owned(),
+        created: true,
+    }
+}
+
 /// A row of a batch of follows. Oneself is refused.
 pub(crate) fn follow_result(follower_id: i64, followee_id: i64) -> FollowResult {
     if followee_id != follower_id {

@@ -8,8 +8,8 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::{
     answers::{
-        ENTRIES, exported, follow_result, item, listed, operation, page, post_result, refuse, time, unavailable,
-        watched,
+        ENTRIES, exported, follow_result, item, listed, operation, page, post_result, published, refuse, time,
+        unavailable, watched,
     },
     server::{Call, Fake, OVERLOADED, SILENT},
 };
@@ -329,22 +329,7 @@ impl SocialGraph for Fake {
         request: Request<PublishPostRequest>,
     ) -> Result<Response<PublishPostResponse>, Status> {
         self.record(&request, Call::Publish);
-        let request = request.into_inner();
-        let post = Post {
-            post_id: 5,
-            author_id: request.author_id,
-            content: request.content,
-            attributes: request.attributes,
-            published_at: time(7),
-            ..Post::default()
-        };
-        Ok(Response::new(PublishPostResponse {
-            post: Some(post),
-            delivery: Delivery::Push.into(),
-            audience: 2,
-            consistency_token: "token-1".to_owned(),
-            created: true,
-        }))
+        Ok(Response::new(published(request.into_inner())))
     }
 
     async fn scroll_feed(&self, request: Request<ScrollFeedRequest>) -> Result<Response<ScrollFeedResponse>, Status> {
