@@ -88,6 +88,8 @@ async fn a_post_is_printed_with_its_content() {
          content            hello, wörld\\n\n\
          attributes         a=1 b=2\n\
          published_at       2023-11-14T22:13:20.000007Z\n\
+         like_count         0\n\
+         liked_by_viewer    false\n\
          delivery           DELIVERY_PUSH\n\
          audience           2\n\
          consistency_token  token-1\n\
@@ -117,10 +119,10 @@ async fn a_page_of_a_feed_is_printed_with_both_ways_to_go_on() {
     let outcome = run(&endpoint, "scroll 1 --page-size 3 --view full").await;
     assert_eq!(
         outcome.out,
-        "post_id  author_id  published_at                 content  attributes\n      \
-         1          2  2023-11-14T22:13:20.000001Z  post\\n1  kind=note\\u{1b} lang=en\n      \
-         2          3  2023-11-14T22:13:20.000002Z  post\\n2  kind=note\\u{1b} lang=en\n      \
-         3          4  2023-11-14T22:13:20.000003Z  ////     kind=note\\u{1b} lang=en\n\
+        "post_id  author_id  published_at                 content  attributes               like_count  liked_by_viewer\n      \
+         1          2  2023-11-14T22:13:20.000001Z  post\\n1  kind=note\\u{1b} lang=en           3  true\n      \
+         2          3  2023-11-14T22:13:20.000002Z  post\\n2  kind=note\\u{1b} lang=en           3  true\n      \
+         3          4  2023-11-14T22:13:20.000003Z  ////     kind=note\\u{1b} lang=en           3  true\n\
          next_page_token  3\n\
          max_time_ms      1700000000000\n\
          offset           2\n\
