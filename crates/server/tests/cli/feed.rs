@@ -104,6 +104,8 @@ async fn a_post_is_printed_with_its_content() {
                 "content": "aGVsbG8sIHfDtnJsZAo=",
                 "attributes": {"a": "1", "b": "2"},
                 "publishedAt": "2023-11-14T22:13:20.000007Z",
+                "likeCount": "0",
+                "likedByViewer": false,
             },
             "delivery": "DELIVERY_PUSH",
             "audience": "2",
