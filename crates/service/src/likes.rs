@@ -33,8 +33,6 @@ pub struct LikeChange {
 
 impl Graph {
     /// A user likes a post. Two round trips: the user's note of it, and the like.
-    ///
-    /// What has begun goes on if the caller stops waiting.
     pub async fn like(
         &self,
         user: UserId,
@@ -43,16 +41,7 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<LikeChange, ServiceError> {
         let (like, this) = (Like { user, author, post }, self.clone());
-        let (done, answer) = oneshot::channel();
-        self.inner.tasks.spawn_once("like", async move {
-            if let Err(error) = this.note_like(like, deadline).await {
-                let _nobody_waits = done.send(Err(error));
-                return;
-            }
-            let _nobody_waits = done.send(this.commit_like(like, deadline).await);
-            this.tidy(like).await;
-        });
-        answer.await.unwrap_or_else(|_| Err(ServiceError::Internal("liking ended".to_owned())))
+        self.change_like("like", like, async move { this.commit_like(like, deadline).await }).await
     }
 
     /// A user likes a post no more. One round trip.
@@ -64,23 +53,33 @@ impl Graph {
         deadline: Deadline,
     ) -> Result<LikeChange, ServiceError> {
         let (like, this) = (Like { user, author, post }, self.clone());
-        let (has_ended, likes) = self.commit_unlike(like, Traffic::Interactive, deadline).await?;
-        self.inner.tasks.spawn_once("unlike", async move { this.tidy(like).await });
-        let partition = self.inner.store.keys().partition(author);
-        Ok(self.changed_like(partition, has_ended, likes))
+        self.change_like("unlike", like, async move { this.commit_unlike(like, deadline).await }).await
     }
 
-    async fn note_like(&self, like: Like, deadline: Deadline) -> Result<(), ServiceError> {
-        let note = NoteLike { like, is_committed: false };
-        match self.inner.store.run(&note, Traffic::Interactive, deadline).await? {
-            NoteOutcome::Noted | NoteOutcome::Kept => Ok(()),
-            NoteOutcome::Unavailable => Err(ServiceError::UserUnavailable),
-            NoteOutcome::Blocked => Err(ServiceError::Blocked),
-        }
+    /// Has a change made, and then the note of the like looked at, whatever became of the change and whether or not the caller waits.
+    async fn change_like(
+        &self,
+        name: &'static str,
+        like: Like,
+        change: impl Future<Output = Result<LikeChange, ServiceError>> + Send + 'static,
+    ) -> Result<LikeChange, ServiceError> {
+        let (done, answer) = oneshot::channel();
+        let this = self.clone();
+        self.inner.tasks.spawn_once(name, async move {
+            let _nobody_waits = done.send(change.await);
+            this.tidy(like).await;
+        });
+        answer.await.unwrap_or_else(|_| Err(ServiceError::Internal("changing a like ended".to_owned())))
     }
 
     async fn commit_like(&self, like: Like, deadline: Deadline) -> Result<LikeChange, ServiceError> {
         let inner = &self.inner;
+        let note = NoteLike { like, is_committed: false };
+        match inner.store.run(&note, Traffic::Interactive, deadline).await? {
+            NoteOutcome::Noted | NoteOutcome::Kept => {}
+            NoteOutcome::Unavailable => return Err(ServiceError::UserUnavailable),
+            NoteOutcome::Blocked => return Err(ServiceError::Blocked),
+        }
         let partition = inner.store.keys().partition(like.author);
         let commit = CommitLike { like, seen: inner.seen.get(partition) };
         match inner.store.run(&commit, Traffic::Interactive, deadline).await? {
@@ -91,37 +90,37 @@ impl Graph {
         }
     }
 
-    async fn commit_unlike(
-        &self,
-        like: Like,
-        traffic: Traffic,
-        deadline: Deadline,
-    ) -> Result<(bool, Likes), StoreError> {
+    async fn commit_unlike(&self, like: Like, deadline: Deadline) -> Result<LikeChange, ServiceError> {
         let inner = &self.inner;
         let partition = inner.store.keys().partition(like.author);
         let unlike = Unlike { like, seen: inner.seen.get(partition) };
-        let (has_ended, likes) = inner.store.run(&unlike, traffic, deadline).await?;
-        inner.seen.raise(partition, likes.version);
-        Ok((has_ended, likes))
+        let (has_ended, likes) = inner.store.run(&unlike, Traffic::Interactive, deadline).await?;
+        Ok(self.changed_like(partition, has_ended, likes))
+    }
+
+    fn changed_like(&self, partition: Partition, changed: bool, Likes { count, version }: Likes) -> LikeChange {
+        self.inner.seen.raise(partition, version);
+        LikeChange { changed, likes: count, consistency_token: self.inner.write_token(partition, version, true) }
     }
 
     /// Sees to it that there is a note of a like if there is the like. Whoever changed one of the two looks at both after it, the note
     /// first, until they agree: then no call that crosses another one leaves a like without a note, or a note without a like.
     async fn tidy(&self, like: Like) {
-        let tidied = async {
-            for _ in 0..MOST_LOOKS {
-                if self.is_tidy(like).await? {
-                    return Ok(());
+        for _ in 0..MOST_LOOKS {
+            match self.is_tidy(like).await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => {
+                    let Like { user, author, post } = like;
+                    tracing::debug!(%user, %author, %post, %error, "a like and its note may differ");
+                    return;
                 }
             }
-            Ok::<_, StoreError>(())
-        };
-        if let Err(error) = tidied.await {
-            tracing::debug!(user = %like.user, author = %like.author, post = %like.post, %error, "a like and its note may differ");
         }
     }
 
-    async fn is_tidy(&self, like: Like) -> Result<bool, StoreError> {
+    /// Looks at a like and its note, and mends the note if they differ.
+    async fn is_tidy(&self, like: Like) -> Result<bool, ServiceError> {
         let store = &self.inner.store;
         let noted = store.run(&FindNote(like), Traffic::Bulk, limit()).await?;
         let sets = [false, true].map(|in_part| IsLiker { like, in_part });
@@ -136,17 +135,12 @@ impl Graph {
                 let note = NoteLike { like, is_committed: true };
                 if store.run(&note, Traffic::Bulk, limit()).await? == NoteOutcome::Unavailable {
                     // A deletion of the user has passed by.
-                    self.commit_unlike(like, Traffic::Bulk, limit()).await?;
+                    self.commit_unlike(like, limit()).await?;
                 }
                 Ok(false)
             }
             Some(_) | None => Ok(true),
         }
-    }
-
-    fn changed_like(&self, partition: Partition, changed: bool, Likes { count, version }: Likes) -> LikeChange {
-        self.inner.seen.raise(partition, version);
-        LikeChange { changed, likes: count, consistency_token: self.inner.write_token(partition, version, true) }
     }
 }
 
@@ -175,15 +169,17 @@ pub(crate) async fn forget_deleted(store: &Store, author: UserId, post: PostId) 
 
 /// Some of those who like a post that is no more, or that nobody can like any more, forget it. Gives whether there were any.
 pub(crate) async fn forget_some_likers(store: &Store, author: UserId, post: PostId) -> Result<bool, StoreError> {
-    for some in SomeLikers::of(author, post) {
-        if let Some((set, users)) = store.run(&some, Traffic::Bulk, limit()).await? {
-            let likes: Vec<_> = users.iter().map(|&user| Like { user, author, post }).collect();
-            drop_notes(store, &likes).await?;
-            store.run(&ForgetLikers { author, post, set, users }, Traffic::Bulk, limit()).await?;
-            return Ok(true);
-        }
+    let some: Vec<_> = SomeLikers::of(author, post).collect();
+    let mut forgotten = Vec::new();
+    for found in store.run_all(&some, Traffic::Bulk, limit()).await {
+        forgotten.extend(found?.map(|(set, users)| ForgetLikers { author, post, set, users }));
     }
-    Ok(false)
+    let users = forgotten.iter().flat_map(|forget| &forget.users);
+    let likes: Vec<_> = users.map(|&user| Like { user, author, post }).collect();
+    // The sets last: who is in one is found again.
+    drop_notes(store, &likes).await?;
+    store.run_all(&forgotten, Traffic::Bulk, limit()).await.into_iter().collect::<Result<(), _>>()?;
+    Ok(!likes.is_empty())
 }
 
 async fn drop_notes(store: &Store, likes: &[Like]) -> Result<(), StoreError> {

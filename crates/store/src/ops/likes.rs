@@ -12,6 +12,8 @@ use crate::{StoreError, call::Call, script, value};
 
 /// How many who like a post are in its first set: as many as Redis keeps as bare numbers.
 const ROOM: i64 = 512;
+/// Users of one set that forget a post at a time.
+const MOST_LIKERS: i64 = 128;
 /// Notes of one part that are read at a time.
 const MOST_NOTES: i64 = 16;
 
@@ -322,7 +324,7 @@ impl SomeLikers {
 }
 
 impl Operation for SomeLikers {
-    /// Of one set, at most 512; `None` if these sets are empty.
+    /// Of one set, at most 128; `None` if these sets are empty.
     type Output = Option<(LikerSet, Vec<UserId>)>;
 
     fn call(&self, keys: &Keyspace) -> Result<Call, StoreError> {
@@ -331,7 +333,7 @@ impl Operation for SomeLikers {
             None => vec![keys.likes(author, post)],
             Some(first) => (first..first + Self::STEP).map(|number| keys.likes_part(author, post, number)).collect(),
         };
-        Ok(Call::script(&script::SOME_LIKERS, SlotGroup::new(names)?, vec![Value::Integer(ROOM)]))
+        Ok(Call::script(&script::SOME_LIKERS, SlotGroup::new(names)?, vec![Value::Integer(MOST_LIKERS)]))
     }
 
     fn answer(&self, answer: Value) -> Result<Self::Output, StoreError> {
